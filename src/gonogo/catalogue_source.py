@@ -1,0 +1,31 @@
+"""The catalogue read from its TOML files. Imports nothing of gonogo: the build runs this file on its own."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+def read(package: Path | None = None) -> dict[str, Any]:
+    """Every ``gotchas/*/gotcha.toml`` and ``platforms/*.toml`` below ``package`` (default: this one)."""
+    package = package or Path(__file__).parent
+    gotchas = {}
+    for path in package.glob("gotchas/*/gotcha.toml"):
+        entry = _toml(path)
+        # Which parts a gotcha has is known here, so that start-up need not look for files.
+        parts = sorted(part.stem for part in path.parent.glob("*.py") if part.stem != "__init__")
+        gotchas[entry["id"]] = {**entry, "package": path.parent.name, "parts": parts}
+    platforms = {path.stem: _toml(path) for path in package.glob("platforms/*.toml")}
+    ordered = dict(sorted(gotchas.items(), key=lambda item: int(item[0][1:])))
+    return {"gotchas": ordered, "platforms": dict(sorted(platforms.items()))}
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    with path.open("rb") as file:
+        return tomllib.load(file)

@@ -1,0 +1,70 @@
+"""The one result type: what is wrong, how it is known, how sure that is, what to do first and how to undo it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+PASS, SKIP, INFO, UNKNOWN, WARN, FAIL = "PASS", "SKIP", "INFO", "UNKNOWN", "WARN", "FAIL"
+
+#: Best to worst. SKIP: does not apply, was not asked for, or the thing itself is absent. UNKNOWN: it is there, or must
+#: be, and did not answer.
+STATUSES = (PASS, SKIP, INFO, UNKNOWN, WARN, FAIL)
+_RANK = {status: rank for rank, status in enumerate(STATUSES)}
+
+HIGH, MEDIUM, LOW = "high", "medium", "low"
+CONFIDENCES = (HIGH, MEDIUM, LOW)
+
+#: What a step changes: nothing; until the process or the machine ends; undone by its own undo; beyond that by hand; not.
+IMPACTS = ("none", "transient", "reversible", "persistent", "irreversible")
+
+
+def rank(status: str) -> int:
+    """The place of ``status`` in STATUSES; larger is worse."""
+    return _RANK[status]
+
+
+@dataclass(frozen=True)
+class FixStep:
+    """One step of a remedy. ``undo`` is empty where nothing has to be undone."""
+
+    step: str
+    impact: str
+    undo: str = ""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A judgement on one point. ``code`` is the gotcha's number and a name: G1.unresolved-library.
+
+    ``values`` fill the placeholders of the catalogue's fix steps; ``file``, ``line`` and ``column`` point into a
+    file that was read, ``key`` and ``value`` name the setting found there.
+    """
+
+    code: str
+    status: str
+    message: str
+    evidence: tuple[str, ...] = ()
+    confidence: str = HIGH
+    fix: tuple[FixStep, ...] = ()
+    values: Mapping[str, str] = field(default_factory=dict)
+    file: str | None = None
+    line: int | None = None
+    column: int | None = None
+    key: str | None = None
+    value: str | None = None
+
+    @property
+    def gotcha(self) -> str:
+        """G1 of G1.unresolved-library."""
+        return self.code.partition(".")[0]
+
+
+def number(gotcha: str) -> int:
+    """10 of G10."""
+    return int(gotcha[1:])
+
+
+def worst_first(findings: Iterable[Finding]) -> list[Finding]:
+    """Worst status first; among equals by gotcha number and in the order given."""
+    return sorted(findings, key=lambda finding: (-rank(finding.status), number(finding.gotcha)))

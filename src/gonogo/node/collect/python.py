@@ -1,0 +1,137 @@
+"""The judged Python environment: chosen, asked for its paths, then read from its files."""
+
+from __future__ import annotations
+
+import re
+from typing import Dict, List, Sequence, Tuple, Union
+
+from gonogo.node import interpreter
+from gonogo.node.facts.missing import NOT_FOUND, Missing
+from gonogo.node.facts.sections.cuda import Library
+from gonogo.node.facts.sections.python import Distribution, Python, Torch
+from gonogo.node.parse import keyed, torch_version
+from gonogo.node.ports.host import Host
+
+OWN_CHILD = True  # runs a program of the user's
+LIMIT_SECONDS = interpreter.LIMIT_SECONDS + 2.0
+
+_INFO = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._]*)-([^-]+?)(?:-py[0-9.]+)?\.(?:dist-info|egg-info)$")
+#: libcudart.so.13, libcudart.so.13.0.96, libcudart.so.11.0 and the renamed libcudart-9335f6a2.so.12 of a repaired wheel.
+_CUDART = re.compile(r"^libcudart(?:-[0-9a-f]{8})?\.so\.([0-9]+)((?:\.[0-9]+)*)$")
+_EXTENSION_MACHINE = re.compile(r"^_C\.cpython-[0-9]+[a-z]*-([a-z0-9_]+)-linux-gnu\.so$")
+CONSTRAINT_FILE = "/etc/pip/constraint.txt"
+
+
+def collect(host: Host) -> Union[Python, Missing]:
+    """Missing(not_found) when there is no Python to judge; an interpreter that does not run is a fact."""
+    choice = interpreter.choose(host)
+    if isinstance(choice, Missing):
+        return choice
+    answer = interpreter.ask(host, choice)
+    constraint_file, constraints = _constraints(host, choice)
+    if isinstance(answer, Missing):
+        paths: Tuple[str, ...] = tuple(interpreter.guessed_search_path(host, choice.executable))
+        torch_folder = ""
+        own = Python(choice.executable, choice.origin, start=answer)
+    else:
+        paths, torch_folder = answer.search_path, answer.torch_folder
+        own = Python(
+            choice.executable,
+            choice.origin,
+            start=True,
+            noise=answer.noise,
+            version=answer.version,
+            machine=answer.machine or Missing(NOT_FOUND),
+            prefix=answer.prefix,
+            base_prefix=answer.base_prefix,
+            user_site=answer.user_site or Missing(NOT_FOUND),
+        )
+    torch = _torch(host, torch_folder, paths)
+    folders = [path for path in dict.fromkeys(paths) if host.files.kind(path) == "folder"]
+    return Python(
+        **{name: getattr(own, name) for name in Python.__dataclass_fields__ if name not in _READ_FROM_FILES},
+        search_path=paths,
+        distributions=_distributions(host, folders),
+        torch=torch,
+        cuda_libraries=_cuda_libraries(host, folders, torch, own.prefix),
+        constraint_file=constraint_file,
+        constraints=constraints,
+    )
+
+
+_READ_FROM_FILES = ("search_path", "distributions", "torch", "cuda_libraries", "constraint_file", "constraints")
+
+
+def _distributions(host: Host, folders: Sequence[str]) -> Tuple[Distribution, ...]:
+    found: List[Distribution] = []
+    for folder in folders:
+        names = host.files.names(folder)
+        for name in () if isinstance(names, Missing) else names:
+            info = _INFO.match(name)
+            if info:
+                found.append(Distribution(keyed.normalised(info.group(1)), info.group(2), folder))
+    return tuple(found)
+
+
+def _torch(host: Host, folder: str, paths: Sequence[str]) -> Union[Torch, Missing]:
+    candidates = [folder] if folder else [f"{path}/torch" for path in paths]
+    for candidate in candidates:
+        text = host.files.text(f"{candidate}/version.py")
+        if isinstance(text, Missing):
+            continue
+        values = torch_version.read(text)
+        return Torch(
+            folder=candidate,
+            version=values.get("version") or Missing("failed", "no version in torch/version.py"),
+            cuda=values.get("cuda") or Missing(NOT_FOUND),
+            hip=values.get("hip") or Missing(NOT_FOUND),
+            machine=_extension_machine(host, candidate),
+        )
+    if folder:
+        return Torch(folder, version=Missing("failed", "no readable torch/version.py"))
+    return Missing(NOT_FOUND)
+
+
+def _extension_machine(host: Host, folder: str) -> Union[str, Missing]:
+    names = host.files.names(folder)
+    for name in () if isinstance(names, Missing) else names:
+        found = _EXTENSION_MACHINE.match(name)
+        if found:
+            return found.group(1)
+    return Missing(NOT_FOUND)
+
+
+def _cuda_libraries(
+    host: Host, folders: Sequence[str], torch: Union[Torch, Missing], prefix: Union[str, Missing]
+) -> Tuple[Library, ...]:
+    places: Dict[str, str] = {}
+    for folder in folders:
+        packages = host.files.names(f"{folder}/nvidia")
+        for package in () if isinstance(packages, Missing) else packages:
+            places.setdefault(f"{folder}/nvidia/{package}/lib", "nvidia packages")
+    if not isinstance(torch, Missing):
+        places.setdefault(f"{torch.folder}/lib", "torch/lib")
+    if not isinstance(prefix, Missing) and prefix not in ("/usr", "/usr/local"):
+        places.setdefault(f"{prefix}/lib", "the environment's lib")
+    found: List[Library] = []
+    for place, how in places.items():
+        names = host.files.names(place)
+        for name in () if isinstance(names, Missing) else names:
+            runtime = _CUDART.match(name)
+            if runtime:
+                soname = f"libcudart.so.{runtime.group(1)}" + (".0" if runtime.group(1) == "11" else "")
+                found.append(Library(soname, f"{place}/{name}", how))
+    return tuple(found)
+
+
+def _constraints(
+    host: Host, choice: interpreter.Choice
+) -> Tuple[Union[str, Missing], Union[Dict[str, str], Missing]]:
+    named = choice.environment.get("PIP_CONSTRAINT", "").split()
+    problem: Union[str, Missing] = Missing(NOT_FOUND)
+    for path in named or [CONSTRAINT_FILE]:
+        text = host.files.text(path)
+        if not isinstance(text, Missing):
+            return path, keyed.constraints(text)
+        problem = text
+    return problem, Missing(NOT_FOUND)

@@ -1,0 +1,201 @@
+"""Running the collectors: in children with time limits, side by side, so that none can hang or kill the run.
+
+Collectors marked OWN_CHILD get a child each; all others share one and go in turn. A child is forked, so nothing is
+imported twice; it reports each result over a pipe. One that is late is killed and left behind: a process stuck in the
+kernel cannot be waited for.
+"""
+
+from __future__ import annotations
+
+import importlib
+import marshal
+import os
+import select
+import signal
+import struct
+import time
+from dataclasses import dataclass, field
+from typing import Any, Dict, List, Optional, Tuple
+
+import gonogo
+from gonogo.node import collect
+from gonogo.node.facts.codec import document_of, encode_value
+from gonogo.node.facts.missing import FAILED, NOT_COLLECTED, TIMED_OUT, Missing
+from gonogo.node.ports import recording
+from gonogo.node.ports.host import Host
+
+
+@dataclass
+class Result:
+    """One collector's answer as JSON-ready data."""
+
+    name: str
+    section: Any
+    seconds: float
+    outcome: str = "ok"
+    recording: Optional[Dict[str, Any]] = None
+
+
+def gather(host: Host, only: Optional[List[str]] = None, record: bool = False) -> List[Result]:
+    """Run every collector (or ``only`` these) against ``host`` and return their results, never raising.
+
+    With ``record`` each result carries what its ports answered.
+    """
+    return Gathering(host, only, record).results()
+
+
+class Gathering:
+    """Collectors under way; the caller may do something else between the start and :meth:`results`."""
+
+    def __init__(self, host: Host, only: Optional[List[str]] = None, record: bool = False) -> None:
+        self._host, self._record = host, record
+        self._results: Dict[str, Result] = {}
+        chosen = collect.names() if only is None else only
+        modules = {name: importlib.import_module(f"{collect.__name__}.{name}") for name in chosen}
+        self._limits = {name: getattr(m, "LIMIT_SECONDS", collect.DEFAULT_LIMIT_SECONDS) for name, m in modules.items()}
+        own = [name for name, module in modules.items() if getattr(module, "OWN_CHILD", False)]
+        shared = [name for name in modules if name not in own]
+        self._lanes: List[_Lane] = []
+        self._chosen = list(modules)
+        for names in [[name] for name in own] + ([shared] if shared else []):
+            self._start(names)
+
+    def _start(self, names: List[str]) -> None:
+        if not hasattr(os, "fork"):
+            for name in names:
+                self._results[name] = _run(name, self._host, self._record)
+            return
+        self._lanes.append(_Lane(names, self._host, self._record, self._limits))
+
+    def results(self) -> List[Result]:
+        """Wait for what is under way, each collector no longer than its limit."""
+        while self._lanes:
+            poller = select.poll()
+            by_descriptor = {lane.descriptor: lane for lane in self._lanes}
+            for descriptor in by_descriptor:
+                poller.register(descriptor, select.POLLIN | select.POLLHUP)
+            wait = min(lane.deadline for lane in self._lanes) - time.monotonic()
+            ready = {descriptor for descriptor, _ in poller.poll(max(0.0, wait) * 1000 + 1)}
+            for descriptor, lane in by_descriptor.items():
+                if descriptor in ready:
+                    lane.read(self._results)
+                elif time.monotonic() > lane.deadline:
+                    lane.give_up(self._results)
+                if lane.done:
+                    self._lanes.remove(lane)
+                    if lane.pending:  # the rest of a shared child goes on in a new one
+                        self._start(lane.pending)
+        return [self._results[name] for name in self._chosen]
+
+
+@dataclass
+class _Lane:
+    """A child and the collectors that it still has to do, in order."""
+
+    pending: List[str]
+    host: Host
+    record: bool
+    limits: Dict[str, float]
+    done: bool = False
+    deadline: float = 0.0
+    descriptor: int = -1
+    pid: int = 0
+    buffer: bytearray = field(default_factory=bytearray)
+
+    def __post_init__(self) -> None:
+        reader, writer = os.pipe()
+        self.pid = os.fork()
+        if self.pid == 0:
+            try:
+                os.setsid()
+                os.close(reader)
+                # What a library prints in here must not land between our own lines.
+                null = os.open(os.devnull, os.O_RDWR)
+                for standard in (0, 1, 2):
+                    os.dup2(null, standard)
+                for name in self.pending:
+                    _send(writer, _run(name, self.host, self.record))
+            finally:
+                os._exit(0)
+        os.close(writer)
+        self.descriptor = reader
+        self._next_deadline()
+
+    def _next_deadline(self) -> None:
+        self.deadline = time.monotonic() + (self.limits[self.pending[0]] if self.pending else 0.0)
+
+    def read(self, results: Dict[str, Result]) -> None:
+        chunk = os.read(self.descriptor, 1 << 20)
+        self.buffer += chunk
+        while True:
+            result = _received(self.buffer)
+            if result is None:
+                break
+            results[result.name] = result
+            self.pending.remove(result.name)
+            self._next_deadline()
+        if not chunk:
+            _, status = os.waitpid(self.pid, 0)
+            if self.pending:
+                ending = f"killed by signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else "ended early"
+                self._lose(results, Missing(FAILED, f"its process was {ending}"))
+            self._close()
+
+    def give_up(self, results: Dict[str, Result]) -> None:
+        limit = self.limits[self.pending[0]]
+        self._lose(results, Missing(TIMED_OUT, f"no answer within {limit:g} s"))
+        try:
+            os.killpg(self.pid, signal.SIGKILL)
+        except OSError:
+            pass
+        try:
+            os.waitpid(self.pid, os.WNOHANG)
+        except OSError:
+            pass
+        self._close()
+
+    def _lose(self, results: Dict[str, Result], why: Missing) -> None:
+        name = self.pending.pop(0)
+        results[name] = Result(name, encode_value(why), self.limits[name], why.reason)
+
+    def _close(self) -> None:
+        os.close(self.descriptor)
+        self.done = True
+
+
+def _run(name: str, host: Host, record: bool) -> Result:
+    into = recording.empty() if record else None
+    seen = host if into is None else recording.recording_host(host, into)
+    started = time.perf_counter()
+    try:
+        section = importlib.import_module(f"{collect.__name__}.{name}").collect(seen)
+    except Exception as error:  # a collector's crash is a fact
+        section = Missing(FAILED, f"{type(error).__name__}: {error}"[:200])
+    outcome = section.reason if isinstance(section, Missing) else "ok"
+    return Result(name, encode_value(section), round(time.perf_counter() - started, 6), outcome, into)
+
+
+def _send(descriptor: int, result: Result) -> None:
+    body = marshal.dumps((result.name, result.section, result.seconds, result.outcome, result.recording))
+    data = memoryview(struct.pack("<Q", len(body)) + body)
+    while data:
+        data = data[os.write(descriptor, data) :]
+
+
+def _received(buffer: bytearray) -> Optional[Result]:
+    if len(buffer) < 8:
+        return None
+    (size,) = struct.unpack_from("<Q", buffer)
+    if len(buffer) < 8 + size:
+        return None
+    fields: Tuple[Any, ...] = marshal.loads(bytes(buffer[8 : 8 + size]))
+    del buffer[: 8 + size]
+    return Result(*fields)
+
+
+def document(results: List[Result]) -> Dict[str, Any]:
+    """The facts document of ``results``."""
+    runs = [{"name": r.name, "seconds": r.seconds, "outcome": r.outcome} for r in results]
+    sections = {r.name: r.section for r in results if r.outcome != NOT_COLLECTED}
+    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    return document_of(sections, runs, now, gonogo.__version__)

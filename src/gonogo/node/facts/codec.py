@@ -1,0 +1,186 @@
+"""Facts to JSON-ready data and back.
+
+Encoding runs on Python 3.8 (in the zipapp). Decoding resolves the dataclasses' annotations and is used by the
+judging side only.
+"""
+
+from __future__ import annotations
+
+import collections.abc
+import dataclasses
+import importlib
+import pkgutil
+import typing
+from typing import Any, Dict, List, Mapping
+
+from gonogo.node.facts import document, sections
+from gonogo.node.facts.document import CollectorRun, Facts
+from gonogo.node.facts.missing import REASONS, UNCOLLECTED, Missing
+
+
+class FactsError(ValueError):
+    """The document is not facts that this version can read; the message is one line."""
+
+
+# -- encoding ---------------------------------------------------------------------------------------------------------
+
+
+def encode_value(value: Any) -> Any:
+    """``value`` as JSON-ready data. A Missing becomes ``{"missing": reason, "detail": ...}``; defaults are left out."""
+    if isinstance(value, Missing):
+        return {"missing": value.reason, **({"detail": value.detail} if value.detail else {})}
+    if dataclasses.is_dataclass(value):
+        pairs = ((name, getattr(value, name)) for name in value.__dataclass_fields__)
+        return {name: encode_value(item) for name, item in pairs if item is not UNCOLLECTED}
+    if isinstance(value, (tuple, list)):
+        return [encode_value(item) for item in value]
+    if isinstance(value, collections.abc.Mapping):
+        return {str(key): encode_value(item) for key, item in value.items()}
+    return value
+
+
+def document_of(encoded: Mapping[str, Any], collectors: Any, collected_at: str, tool_version: str) -> Dict[str, Any]:
+    """The facts document around already encoded sections."""
+    return {
+        "schema": document.SCHEMA,
+        "schema_version": document.SCHEMA_VERSION,
+        "tool_version": tool_version,
+        "collected_at": collected_at,
+        "collectors": collectors,
+        "sections": encoded,
+    }
+
+
+# -- decoding ---------------------------------------------------------------------------------------------------------
+
+
+def section_names() -> List[str]:
+    """The names of all sections, in alphabetical order."""
+    return sorted(module.name for module in pkgutil.iter_modules(sections.__path__))
+
+
+def section_type(name: str) -> Any:
+    """The dataclass of section ``name``, or None when there is no such section."""
+    if not name.isidentifier():
+        return None
+    try:
+        module = importlib.import_module(f"{sections.__name__}.{name}")
+    except ModuleNotFoundError:
+        return None
+    return getattr(module, name.capitalize(), None)
+
+
+_HINTS: Dict[type, Dict[str, Any]] = {}
+
+
+def _hints(kind: type) -> Dict[str, Any]:
+    if kind not in _HINTS:
+        _HINTS[kind] = typing.get_type_hints(kind)
+    return _HINTS[kind]
+
+
+def decode_value(kind: Any, data: Any, where: str, lenient: bool = False) -> Any:
+    """``data`` as a value of type ``kind``; ``where`` is its path for messages. ``lenient`` ignores unknown keys."""
+    origin = typing.get_origin(kind)
+    if origin is typing.Union:
+        options = typing.get_args(kind)
+        if Missing in options and isinstance(data, dict) and "missing" in data:
+            return _decode_missing(data, where)
+        return decode_value(next(option for option in options if option is not Missing), data, where, lenient)
+    if origin is tuple:
+        if not isinstance(data, list):
+            raise FactsError(f"{where}: expected a list, got {_kind_of(data)}")
+        item = typing.get_args(kind)[0]
+        return tuple(decode_value(item, entry, f"{where}[{i}]", lenient) for i, entry in enumerate(data))
+    if origin is collections.abc.Mapping:
+        if not isinstance(data, dict):
+            raise FactsError(f"{where}: expected an object, got {_kind_of(data)}")
+        value_kind = typing.get_args(kind)[1]
+        return {key: decode_value(value_kind, entry, f"{where}.{key}", lenient) for key, entry in data.items()}
+    if dataclasses.is_dataclass(kind):
+        return _decode_dataclass(typing.cast(type, kind), data, where, lenient)
+    return _decode_scalar(kind, data, where)
+
+
+def _decode_missing(data: Dict[str, Any], where: str) -> Missing:
+    reason, detail = data["missing"], data.get("detail", "")
+    if reason not in REASONS or not isinstance(detail, str):
+        raise FactsError(f"{where}: unknown reason {reason!r} for a missing fact")
+    return Missing(reason, detail)
+
+
+def _decode_dataclass(kind: type, data: Any, where: str, lenient: bool) -> Any:
+    if not isinstance(data, dict):
+        raise FactsError(f"{where}: expected an object, got {_kind_of(data)}")
+    hints = _hints(kind)
+    unknown = [key for key in data if key not in hints]
+    if unknown and not lenient:
+        raise FactsError(f"{where}: unknown fact {unknown[0]!r}")
+    values = {name: decode_value(hints[name], data[name], f"{where}.{name}", lenient) for name in hints if name in data}
+    try:
+        return kind(**values)
+    except TypeError:
+        lacking = [f.name for f in dataclasses.fields(kind) if _required(f) and f.name not in values]
+        raise FactsError(f"{where}: {', '.join(lacking)} missing") from None
+
+
+def _required(field: Any) -> bool:
+    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+
+
+def _decode_scalar(kind: Any, data: Any, where: str) -> Any:
+    number = isinstance(data, (int, float)) and not isinstance(data, bool)
+    if kind is float and number and abs(data) < float("inf"):
+        return float(data)
+    if type(data) is kind and kind is not float:
+        return data
+    raise FactsError(f"{where}: expected {_NAMES.get(kind, kind.__name__)}, got {_kind_of(data)}")
+
+
+_NAMES = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
+
+
+def _kind_of(data: Any) -> str:
+    if data is None:
+        return "null"
+    if isinstance(data, dict):
+        return "an object"
+    return "a list" if isinstance(data, list) else _NAMES.get(type(data), type(data).__name__)
+
+
+def decode_section(name: str, data: Any, lenient: bool = False) -> Any:
+    """Section ``name`` as its dataclass, or the Missing that ``data`` spells. Raises FactsError."""
+    kind = section_type(name)
+    if kind is None:
+        raise FactsError(f"unknown section {name!r}")
+    return decode_value(typing.Union[kind, Missing], data, name, lenient)
+
+
+def decode(data: Any) -> Facts:
+    """A facts document as :class:`Facts`. Older documents load with not_collected for what they lack.
+
+    Raises FactsError, one line, for anything foreign, newer or malformed.
+    """
+    if not isinstance(data, dict) or data.get("schema") != document.SCHEMA:
+        raise FactsError(f'not a gonogo facts document ("schema" is not "{document.SCHEMA}")')
+    version = data.get("schema_version")
+    if type(version) is not int or version < 1:
+        raise FactsError(f"schema_version {version!r} is no version of the facts schema")
+    if version > document.SCHEMA_VERSION:
+        raise FactsError(
+            f"facts schema {version} is newer than this gonogo reads ({document.SCHEMA_VERSION}): upgrade gonogo"
+        )
+    encoded = data.get("sections")
+    if not isinstance(encoded, dict):
+        raise FactsError("no sections in the facts document")
+    lenient = version < document.SCHEMA_VERSION
+    decoded = {
+        name: decode_section(name, value, lenient)
+        for name, value in encoded.items()
+        if not lenient or section_type(name) is not None
+    }
+    runs = decode_value(typing.Tuple[CollectorRun, ...], data.get("collectors", []), "collectors", lenient)
+    when, tool = data.get("collected_at", ""), data.get("tool_version", "")
+    if not isinstance(when, str) or not isinstance(tool, str):
+        raise FactsError("collected_at and tool_version must be text")
+    return Facts(sections=decoded, collected_at=when, tool_version=tool, collectors=runs)

@@ -1,0 +1,28 @@
+"""The facts document: sections by name, who collected them, when and how long it took."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Mapping, Tuple
+
+SCHEMA = "gonogo/facts"
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True)
+class CollectorRun:
+    """How one collector went: ``outcome`` is ok or the reason that its section is missing."""
+
+    name: str
+    seconds: float
+    outcome: str = "ok"
+
+
+@dataclass(frozen=True)
+class Facts:
+    """``sections`` maps a section's name to its dataclass or to a Missing; see the modules beside this one."""
+
+    sections: Mapping[str, Any]
+    collected_at: str = ""  # UTC, ISO 8601
+    tool_version: str = ""
+    collectors: Tuple[CollectorRun, ...] = field(default=())

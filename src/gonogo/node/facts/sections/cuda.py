@@ -1,0 +1,30 @@
+"""CUDA libraries that the system offers to every program, and installed toolkits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Tuple, Union
+
+from gonogo.node.facts.missing import UNCOLLECTED, Missing
+
+
+@dataclass(frozen=True)
+class Library:
+    """``name`` is the soname asked for (libcudart.so.13), ``found_by`` the search path that leads to ``path``."""
+
+    name: str
+    path: str
+    found_by: str
+
+
+@dataclass(frozen=True)
+class Cuda:
+    """``loadable`` lists each libcudart that the dynamic loader finds now, first hit per name.
+
+    ``registered`` lists every libcudart in the loader cache whose file exists, loadable by this machine's programs.
+    ``toolkit_version`` is the one that /usr/local/cuda names.
+    """
+
+    loadable: Union[Tuple[Library, ...], Missing] = UNCOLLECTED
+    registered: Union[Tuple[Library, ...], Missing] = UNCOLLECTED
+    toolkit_version: Union[str, Missing] = UNCOLLECTED

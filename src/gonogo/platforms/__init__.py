@@ -1,0 +1,1 @@
+"""Device profiles: one TOML file each with specification, expectations and thresholds, every figure with its source."""

@@ -1,0 +1,53 @@
+"""A device profile as typed data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+UNIFIED, DISCRETE = "unified", "discrete"
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What is expected of one device. None: no public figure, or it does not apply.
+
+    ``memory`` is unified (one pool for CPU and GPU) or discrete. ``cuda_major`` is the one CUDA major that builds must
+    have; None where any that the driver serves will do. ``kernel_cuda`` is the first CUDA release whose compiler makes
+    kernels that run here. ``thresholds`` holds the figures that judges compare with, by name with unit.
+    """
+
+    id: str
+    title: str
+    compute_capability: str | None = None
+    memory: str = DISCRETE
+    is_spark: bool = False
+    machine: str | None = None
+    cuda_major: int | None = None
+    kernel_cuda: str | None = None
+    pci_ids: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    thresholds: Mapping[str, float] = None  # type: ignore[assignment]
+
+    def threshold(self, name: str) -> float | None:
+        """The figure ``name``, or None where this device has none."""
+        return (self.thresholds or {}).get(name)
+
+
+def profile_from(data: Mapping[str, Any]) -> Profile:
+    """The profile that a platform's TOML holds."""
+    match, expect = data.get("match", {}), data.get("expect", {})
+    return Profile(
+        id=data["id"],
+        title=data["title"],
+        compute_capability=data.get("compute_capability"),
+        memory=data.get("memory", DISCRETE),
+        is_spark=data.get("is_spark", False),
+        machine=expect.get("machine"),
+        cuda_major=expect.get("cuda_major"),
+        kernel_cuda=expect.get("kernel_cuda"),
+        pci_ids=tuple(match.get("pci_ids", ())),
+        names=tuple(match.get("names", ())),
+        thresholds={name: row["value"] for name, row in data.get("threshold", {}).items()},
+    )
