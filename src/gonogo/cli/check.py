@@ -1,0 +1,136 @@
+"""``gonogo check``: the preflight."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import sys
+
+from gonogo import catalogue, report, selection
+from gonogo.cli import UsageError
+from gonogo.finding import STATUSES, rank
+from gonogo.node.facts.missing import Missing, known
+from gonogo.node.ports.host import Host, live_host
+from gonogo.plan import Plan
+from gonogo.preflight import Preflight, Request, check, judge
+from gonogo.selection import Selection
+from gonogo.units import parse_size
+
+HELP = "judge this machine before a run, in a fraction of a second, changing nothing"
+NEVER = "never"
+FAIL_ON = [status.lower() for status in reversed(STATUSES) if status not in ("PASS", "SKIP")] + [NEVER]
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of ``check``."""
+    parser.add_argument("--format", default="text", metavar="F", help=f"{', '.join(report.names())} (default: text)")
+    parser.add_argument("--output", metavar="FILE", help="write the result there instead of to standard output")
+    parser.add_argument("--select", action="append", default=[], metavar="G1,G3", help="only these gotchas or codes")
+    parser.add_argument("--ignore", action="append", default=[], metavar="G9", help="not these")
+    parser.add_argument(
+        "--fail-on",
+        type=str.lower,
+        default="fail",
+        choices=FAIL_ON,
+        metavar="STATUS",
+        help=f"exit 1 on a finding at or above STATUS: {', '.join(FAIL_ON)} (default: fail; never: always 0)",
+    )
+    parser.add_argument("--python", metavar="P", help="judge this interpreter's environment (a file, a folder, a command)")
+    parser.add_argument("--platform", metavar="ID", help=f"judge as if on {', '.join(catalogue.profiles())}")
+    parser.add_argument("--facts", metavar="FILE", help="judge a record (gonogo record) instead of this machine; - reads it")
+    parser.add_argument("--need", metavar="SIZE", help="memory that the run will allocate: 70GiB, 70GB")
+    parser.add_argument("-v", "--verbose", action="store_true", help="evidence, codes, skipped checks, collectors' times")
+
+
+def run(options: argparse.Namespace) -> int:
+    """0, or 1 on no-go and on a finding at or above --fail-on. Raises UsageError."""
+    render = report.renderer(options.format)
+    if render is None:
+        raise UsageError(f"unknown format {options.format!r}: one of {', '.join(report.names())}")
+    if options.facts and options.python:
+        raise UsageError("--facts judges a record, --python this machine: give one of them")
+    request = _request(options)
+    preflight = _replayed(options.facts, request) if options.facts else _live(options.python, request)
+    if options.format != "text" and sys.stderr is not None:
+        sys.stderr.write(report.judged_environment(preflight) + "\n")
+    from gonogo.cli import _output
+
+    _output.write(render(preflight, _style(options)), options.output)
+    return _status(preflight, options.fail_on)
+
+
+def _request(options: argparse.Namespace) -> Request:
+    if options.platform is not None and options.platform not in catalogue.profiles():
+        raise UsageError(f"unknown platform {options.platform!r}: one of {', '.join(catalogue.profiles())}")
+    gotchas, codes = catalogue.gotchas(), catalogue.codes()
+    try:
+        chosen = Selection(
+            selection.parse(options.select, gotchas, codes), selection.parse(options.ignore, gotchas, codes)
+        )
+        need = parse_size(options.need) if options.need is not None else None
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    return Request(options.platform, Plan(need), chosen)
+
+
+def _live(python: str | None, request: Request) -> Preflight:
+    host = live_host(python or "")
+    if python is not None:
+        refuse_no_python(host, python)
+    preflight = check(host, request)
+    if python is not None:
+        _refuse_other_program(preflight, python)
+    return preflight
+
+
+def _replayed(source: str, request: Request) -> Preflight:
+    from gonogo.cli import _input
+    from gonogo.node import collection, raw
+    from gonogo.node.facts.codec import FactsError, decode
+
+    data = _input.read_json(source)
+    try:
+        if isinstance(data, dict) and data.get("schema") == raw.SCHEMA:
+            data = collection.document(collection.gather(raw.host_of(data)))
+        return judge(decode(data), request)
+    except FactsError as error:
+        raise UsageError(f"{source}: {error}") from None
+    except ValueError as error:
+        raise UsageError(f"{source}: {error}") from None
+
+
+def refuse_no_python(host: Host, python: str) -> None:
+    """Raises UsageError where --python names nothing that could be run."""
+    from gonogo.node import interpreter
+
+    path = interpreter.locate(host, python, host.environment)
+    if not python or host.files.kind(path) != "file":
+        raise UsageError(f"--python {python}: no such interpreter")
+    if not os.access(path, os.X_OK):
+        raise UsageError(f"--python {python}: not executable")
+
+
+def _refuse_other_program(preflight: Preflight, python: str) -> None:
+    """A Python that crashes, hangs or prints noise is a finding; a program that is no Python is a mistake in the call."""
+    section = preflight.facts.sections.get("python")
+    if section is None or isinstance(section, Missing) or not isinstance(section.start, Missing):
+        return
+    names = [section.executable, os.path.realpath(section.executable)]  # noqa: PTH118 - no pathlib on this path
+    if not any(re.match(r"(?:python|pypy)[0-9.]*$", name.rpartition("/")[2]) for name in names):
+        raise UsageError(f"--python {python}: no Python ({section.start.detail or known(section.start) or section.start})")
+
+
+def _style(options: argparse.Namespace) -> report.Style:
+    to_terminal = options.output in (None, "-") and sys.stdout.isatty()
+    color = to_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    width = shutil.get_terminal_size().columns if to_terminal else 100
+    return report.Style(options.verbose, color, min(width, 140))
+
+
+def _status(preflight: Preflight, fail_on: str) -> int:
+    if fail_on == NEVER:
+        return 0
+    limit = rank(fail_on.upper())
+    return int(preflight.verdict == "no-go" or any(rank(item.status) >= limit for item in preflight.findings))

@@ -1,0 +1,68 @@
+"""``gonogo explain G2``: the whole story of a gotcha."""
+
+from __future__ import annotations
+
+import argparse
+import textwrap
+from collections.abc import Mapping
+from typing import Any
+
+from gonogo import catalogue
+from gonogo.cli import UsageError
+
+HELP = "the whole story of one failure mode: symptom, cause, check, fix, what was claimed and what was measured"
+_PARTS = (
+    ("symptom", "Symptom"),
+    ("cause", "Cause"),
+    ("check", "Check"),
+    ("fix", "Fix"),
+    ("claim", "First claim"),
+    ("evidence", "Evidence since"),
+    ("not_a_fault", "Not a fault"),
+)
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of ``explain``."""
+    parser.add_argument("gotchas", nargs="+", metavar="G2", help="a number, or a finding code such as G1.older-major")
+    parser.add_argument("--output", metavar="FILE", help="write there instead of to standard output")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Always 0. Raises UsageError for a number or code that does not exist."""
+    from gonogo.cli import _output
+
+    _output.write("\n".join(_explain(word) for word in options.gotchas), options.output)
+    return 0
+
+
+def _explain(word: str) -> str:
+    head, _, name = word.partition(".")
+    gotcha, name = head.upper(), name.lower()
+    entry = catalogue.gotchas().get(gotcha)
+    if entry is None or (name and name not in entry.get("code", {})):
+        raise UsageError(f"unknown gotcha {word!r}: gonogo list shows them all")
+    if name:
+        return f"{gotcha}  {entry['title']}\n\n" + "\n".join(_code(gotcha, name, entry["code"][name])) + "\n"
+    lines = [f"{gotcha}  {entry['title']}", ""]
+    for key, label in _PARTS:
+        if entry.get(key):
+            lines += [label, *_paragraph(entry[key]), ""]
+    if entry.get("code"):
+        lines += ["Findings", *(line for key, code in entry["code"].items() for line in _code(gotcha, key, code)), ""]
+    lines += [f"Sources, verified {entry['verified']}", *(f"  - {source}" for source in entry.get("sources", ()))]
+    return "\n".join(lines) + "\n"
+
+
+def _paragraph(text: str, indent: str = "  ") -> list[str]:
+    return textwrap.wrap(
+        text, 100, initial_indent=indent, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+
+
+def _code(gotcha: str, name: str, code: Mapping[str, Any]) -> list[str]:
+    lines = [f"  {gotcha}.{name}: {code['title']}"]
+    for step in code.get("fix", ()):
+        undo = f"; undo: {step['undo']}" if step.get("undo") else ""
+        lines += _paragraph(f"fix: {step['step']} [{step['impact']}{undo}]", "      ")
+    return lines

@@ -1,0 +1,1 @@
+"""G1: CUDA 12/13 ABI mismatch."""

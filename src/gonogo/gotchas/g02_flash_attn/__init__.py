@@ -1,0 +1,1 @@
+"""G2: flash-attn, and Unsloth's silent override."""

@@ -1,0 +1,1 @@
+"""G3: Out of memory below 128 GB."""

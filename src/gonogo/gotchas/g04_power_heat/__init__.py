@@ -1,0 +1,1 @@
+"""G4: Power and heat."""

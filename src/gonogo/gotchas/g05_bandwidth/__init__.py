@@ -1,0 +1,1 @@
+"""G5: Bandwidth ceiling."""

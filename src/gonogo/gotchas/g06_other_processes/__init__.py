@@ -1,0 +1,1 @@
+"""G6: Other processes on the shared pool."""

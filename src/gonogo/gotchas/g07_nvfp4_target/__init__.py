@@ -1,0 +1,1 @@
+"""G7: NVFP4 and the kernel's target."""

@@ -1,0 +1,1 @@
+"""G8: Stale official playbooks."""

@@ -1,0 +1,1 @@
+"""G9: Container first, and drift."""

@@ -1,0 +1,148 @@
+"""G9: is this a container, what does its image pin, and does what is installed still match."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from gonogo.finding import INFO, MEDIUM, PASS, SKIP, UNKNOWN, WARN, Finding
+from gonogo.node.facts.missing import PERMISSION_DENIED, Missing, known
+from gonogo.node.facts.sections.container import Container
+from gonogo.node.facts.sections.python import Distribution, Python
+
+SHOWN = ("torch", "triton", "xformers", "transformers")
+#: What a training stack consists of; other packages may differ from the image's pins without harm.
+STACK = (*SHOWN, "torchvision", "torchaudio", "torchao", "bitsandbytes", "flash-attn", "vllm", "numpy", "accelerate", "peft")
+_RUNTIMES = re.compile(r"docker|containerd|kubepods|libpod|crio|lxc|garden|ecs|machine\.slice/machine-")
+#: Root filesystems that a block device carries; a container's root is an overlay or a part of such a disk.
+_DISK_FILESYSTEMS = ("ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs")
+
+
+def check_container(container: Container, python: Python | Missing) -> Iterator[Finding]:
+    """Marker files first, then the control group, then the runtime's own variables."""
+    signs, against = _signs(container), _against(container)
+    versions = _versions(python)
+    if signs and against and not _strong(container):
+        text = f"{signs[0]}, but {against}: a container or a machine made from an image"
+        yield Finding("G9.contradiction", UNKNOWN, f"{text}; {versions}", (*signs, against), MEDIUM)
+    elif signs:
+        pinned = not isinstance(python, Missing) and bool(known(python.constraints))
+        text = f"running inside a container ({signs[0]}); {versions}"
+        if pinned:
+            yield Finding("G9.container", PASS, text, signs)
+        else:
+            yield Finding("G9.unpinned", INFO, f"{text}; nothing pinned", signs)
+    elif isinstance(container.cgroup, Missing):
+        why = "not readable" if container.cgroup.reason == PERMISSION_DENIED else str(container.cgroup)
+        yield Finding("G9.skipped", SKIP, f"no marker file and /proc/1/cgroup {why}; {versions}")
+    else:
+        text = "no container marker matched, which does not prove a bare host"
+        yield Finding("G9.no-marker", UNKNOWN, f"{text}; {versions}", _mount_lines(container))
+
+
+def _signs(container: Container) -> tuple[str, ...]:
+    found = [f"marker {path}" for path in known(container.markers) or ()]
+    runtime = _RUNTIMES.search(known(container.cgroup) or "")
+    if runtime:
+        found.append(f"/proc/1/cgroup names {runtime.group(0)}")
+    variables = known(container.environment) or {}
+    if variables.get("container"):
+        found.append(f"container={variables['container']}")
+    found += [f"{name} is set" for name in ("APPTAINER_CONTAINER", "SINGULARITY_CONTAINER", "ENROOT_ROOTFS") if name in variables]
+    if "KUBERNETES_SERVICE_HOST" in variables:
+        found.append("KUBERNETES_SERVICE_HOST is set")
+    if known(container.root_filesystem) in ("overlay", "fuse-overlayfs") and known(container.bind_mounts):
+        found.append("the root is an overlay with mounted /etc files")
+    return tuple(found)
+
+
+def _strong(container: Container) -> bool:
+    """Evidence that a stray file on a disk cannot give: a running runtime's."""
+    return bool(_RUNTIMES.search(known(container.cgroup) or "")) or bool((known(container.environment) or {}).get("container"))
+
+
+def _against(container: Container) -> str:
+    """What speaks for a machine of its own: a whole disk as root, and none of the files a runtime mounts."""
+    filesystem, source = known(container.root_filesystem), known(container.root_source) or ""
+    whole = known(container.root_subtree) == "/"
+    if filesystem in _DISK_FILESYSTEMS and source.startswith("/dev/") and whole and known(container.bind_mounts) == ():
+        return f"the root is the whole disk {source} ({filesystem}) and no container mounts exist"
+    return ""
+
+
+def _mount_lines(container: Container) -> tuple[str, ...]:
+    filesystem, source = known(container.root_filesystem), known(container.root_source)
+    return (f"root filesystem {filesystem} from {source}",) if filesystem else ()
+
+
+def _versions(python: Python | Missing) -> str:
+    """ "torch 2.9.1+cu130, triton 3.5.1, xformers none, transformers 4.57.1"."""
+    installed = {} if isinstance(python, Missing) else _first_of_each(known(python.distributions) or ())
+    torch = None if isinstance(python, Missing) else known(python.torch)
+    own = {"torch": known(torch.version)} if torch else {}
+    return ", ".join(f"{name} {own.get(name) or (installed[name].version if name in installed else 'none')}" for name in SHOWN)
+
+
+def _first_of_each(distributions: tuple[Distribution, ...]) -> dict[str, Distribution]:
+    """Name to the distribution that an import would get: the first on the search path."""
+    found: dict[str, Distribution] = {}
+    for distribution in distributions:
+        found.setdefault(distribution.name, distribution)
+    return found
+
+
+def check_drift(python: Python) -> Iterator[Finding]:
+    """The training stack against the exact pins of the constraint file that pip is told to use."""
+    pins, installed = known(python.constraints) or {}, _first_of_each(known(python.distributions) or ())
+    moved = [
+        (name, installed[name].version, pins[name])
+        for name in STACK
+        if name in pins and name in installed and not _same(installed[name].version, pins[name])
+    ]
+    if moved:
+        yield Finding(
+            "G9.drift",
+            WARN,
+            "drift from the image: " + ", ".join(f"{name} {now} (pinned {pin})" for name, now, pin in moved),
+            evidence=(f"pins of {known(python.constraint_file)}",),
+            values={
+                "constraint_file": known(python.constraint_file) or "",
+                "installed": " ".join(f"{name}=={now}" for name, now, _ in moved),
+            },
+        )
+
+
+def _same(installed: str, pinned: str) -> bool:
+    # A pin without a local label (2.9.0) is met by a build with one (2.9.0+cu130): PEP 440.
+    return installed == pinned or ("+" not in pinned and installed.partition("+")[0] == pinned)
+
+
+def check_shadowing(python: Python) -> Iterator[Finding]:
+    """The same package twice, the user's copy first: the import is not the environment's."""
+    user = known(python.user_site)
+    copies: dict[str, list[Distribution]] = {}
+    for distribution in known(python.distributions) or ():
+        copies.setdefault(distribution.name, []).append(distribution)
+    shadowed = [
+        (rows[0], rows[1])
+        for name in STACK
+        for rows in [copies.get(name, [])]
+        if len(rows) > 1 and user and rows[0].folder == user and rows[1].folder != user and rows[0].version != rows[1].version
+    ]
+    if shadowed:
+        yield Finding(
+            "G9.shadowed",
+            WARN,
+            "the user's site shadows " + ", ".join(f"{own.name} {own.version} by {first.version}" for first, own in shadowed),
+            evidence=tuple(f"{row.name} {row.version} in {row.folder}" for pair in shadowed for row in pair),
+            values={
+                "shadowing": " ".join(first.name for first, _ in shadowed),
+                "shadowing_version": " ".join(f"{first.name}=={first.version}" for first, _ in shadowed),
+            },
+        )
+
+
+def check_noise(python: Python) -> Iterator[Finding]:
+    """Something in the environment prints whenever Python starts: a broken .pth file, a warning, a hook."""
+    if python.noise:
+        yield Finding("G9.startup-noise", INFO, f"{python.executable} prints at start-up: {python.noise}")

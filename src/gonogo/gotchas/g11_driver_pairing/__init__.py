@@ -1,0 +1,1 @@
+"""G11: Image or toolchain newer than the driver."""

@@ -1,0 +1,1 @@
+"""G12: Wrong build for this machine."""

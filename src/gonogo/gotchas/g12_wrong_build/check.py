@@ -1,0 +1,108 @@
+"""G12 by tags: what torch says it was built for, against the machine's CPU and GPU. The files themselves are not read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gonogo.finding import FAIL, INFO, MEDIUM, PASS, SKIP, WARN, Finding
+from gonogo.node.facts.missing import Missing, known
+from gonogo.node.facts.sections.gpu import Gpu
+from gonogo.node.facts.sections.identity import Identity
+from gonogo.node.facts.sections.python import Python, Torch
+from gonogo.platforms.identify import Platform
+from gonogo.units import version_parts
+
+#: The oldest compute capability that a CUDA major still compiles for (its release notes).
+DROPPED_BELOW = {13: (7, 5), 12: (5, 0)}
+
+
+def check_build(python: Python, gpu: Gpu | Missing, identity: Identity | Missing, platform: Platform) -> Iterator[Finding]:
+    """One finding: the first that applies, since each of them decides alone."""
+    torch = known(python.torch)
+    if torch is None:
+        yield Finding("G12.skipped", SKIP, "no torch to judge")
+        return
+    version = known(torch.version) or "of unknown version"
+    yield _kind(torch, version, platform) or _architecture(torch, version, python, identity) or _gpu_fit(
+        torch, version, gpu, platform
+    ) or Finding("G12.ok", PASS, f"torch {version} is built for this machine", _evidence(torch))
+
+
+def _evidence(torch: Torch) -> tuple[str, ...]:
+    return (f"{torch.folder}/version.py: cuda = {known(torch.cuda)}", f"extension modules for {known(torch.machine) or 'unnamed'}")
+
+
+def _kind(torch: Torch, version: str, platform: Platform) -> Finding | None:
+    if known(torch.cuda):
+        return None
+    gpu_meant = platform.gpu_expected or platform.assumed
+    if known(torch.hip):
+        status = FAIL if gpu_meant else INFO
+        return Finding("G12.rocm", status, f"torch {version} is built for ROCm", _evidence(torch), values={"torch_version": version})
+    if not gpu_meant:
+        return Finding("G12.no-gpu", INFO, f"torch {version} is CPU-only, and so is this machine", _evidence(torch))
+    return Finding(
+        "G12.cpu-only",
+        FAIL,
+        f"torch {version} is CPU-only: the GPU stays unused",
+        _evidence(torch),
+        values={"torch_version": version},
+    )
+
+
+def _architecture(torch: Torch, version: str, python: Python, identity: Identity | Missing) -> Finding | None:
+    built, runs = known(torch.machine), known(python.machine)
+    if runs is None and not isinstance(identity, Missing):
+        runs = known(identity.machine)
+    if built is None or runs is None or _same_machine(built, runs):
+        return None
+    return Finding(
+        "G12.wrong-architecture",
+        FAIL,
+        f"torch {version} is built for {built}, this Python runs on {runs}",
+        _evidence(torch),
+        values={"torch_version": version},
+    )
+
+
+def _same_machine(one: str, other: str) -> bool:
+    alike = {"arm64": "aarch64", "amd64": "x86_64"}
+    return alike.get(one, one) == alike.get(other, other)
+
+
+def _gpu_fit(torch: Torch, version: str, gpu: Gpu | Missing, platform: Platform) -> Finding | None:
+    build = version_parts(known(torch.cuda) or "")
+    capability = _capability(gpu, platform)
+    if not build or capability is None:
+        return None
+    shown = ".".join(str(part) for part in capability)
+    first = version_parts(platform.profile.kernel_cuda or "")
+    if first and build[:2] < first[:2]:
+        # An official wheel carries kernels alone; a build of one's own may carry PTX that the driver compiles.
+        official = "+cu" in version
+        return Finding(
+            "G12.torch-too-old",
+            FAIL if official else WARN,
+            f"torch {version} is of CUDA {known(torch.cuda)}, kernels for capability {shown} need {platform.profile.kernel_cuda}",
+            _evidence(torch),
+            MEDIUM,
+            values={"torch_version": version},
+        )
+    oldest = DROPPED_BELOW.get(build[0])
+    if oldest and capability < oldest:
+        return Finding(
+            "G12.gpu-too-old",
+            FAIL,
+            f"CUDA {known(torch.cuda)} has no kernels for capability {shown}: it starts at {oldest[0]}.{oldest[1]}",
+            _evidence(torch),
+            values={"torch_version": version},
+        )
+    return None
+
+
+def _capability(gpu: Gpu | Missing, platform: Platform) -> tuple[int, ...] | None:
+    devices = () if isinstance(gpu, Missing) else known(gpu.devices) or ()
+    read = [version_parts(c) for device in devices for c in [known(device.compute_capability)] if c]
+    if read:
+        return max(read)
+    return version_parts(platform.profile.compute_capability or "") or None

@@ -1,0 +1,1 @@
+"""G13: C++ ABI or library order."""

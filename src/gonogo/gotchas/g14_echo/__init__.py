@@ -1,0 +1,1 @@
+"""G14: Only an echo."""

@@ -1,0 +1,1 @@
+"""G16: Silent wrong output."""

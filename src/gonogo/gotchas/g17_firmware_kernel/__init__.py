@@ -1,0 +1,1 @@
+"""G17: Driver, firmware and kernel pairing."""

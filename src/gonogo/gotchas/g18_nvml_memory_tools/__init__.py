@@ -1,0 +1,1 @@
+"""G18: Tools that need NVML memory."""

@@ -1,0 +1,1 @@
+"""G19: Build environment."""

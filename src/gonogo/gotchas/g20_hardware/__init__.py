@@ -1,0 +1,1 @@
+"""G20: Hardware or link fault."""

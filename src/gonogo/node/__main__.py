@@ -1,0 +1,47 @@
+"""The collector on its own: ``python gonogo-collect.pyz [--raw] [--python P] [--output FILE]`` prints facts as JSON."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import List, Optional
+
+from gonogo import __version__
+from gonogo.node import collection, raw
+from gonogo.node.facts.redaction import redactor_for_this_machine
+from gonogo.node.ports.host import live_host
+
+
+def main(arguments: Optional[List[str]] = None) -> int:
+    """0 when facts were written, 2 for wrong usage or an output that cannot be written."""
+    parser = argparse.ArgumentParser(
+        prog="gonogo-collect", description="Collect this machine's facts as JSON, redacted, for: gonogo check --facts FILE"
+    )
+    parser.add_argument("--raw", action="store_true", help="the files and outputs as read, to replay collectors")
+    parser.add_argument("--python", default="", metavar="P", help="the interpreter whose environment is read")
+    parser.add_argument("--output", metavar="FILE", help="write there instead of to standard output")
+    parser.add_argument("--version", action="version", version=f"gonogo-collect {__version__}")
+    options = parser.parse_args(arguments)
+    results = collection.gather(live_host(options.python), record=options.raw)
+    document = raw.document(results) if options.raw else collection.document(results)
+    text = json.dumps(redactor_for_this_machine().redact(document), indent=1) + "\n"
+    try:
+        if options.output:
+            with open(options.output, "w", encoding="utf-8") as file:  # noqa: PTH123 - pathlib costs start-up
+                file.write(text)
+        else:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+    except OSError as error:
+        sys.stderr.write(f"gonogo-collect: cannot write: {error.strerror or error}\n")
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.stderr.write("gonogo-collect: interrupted\n")
+        sys.exit(130)

@@ -1,0 +1,147 @@
+"""The conductor: collect, judge, weigh. One call, used by every verb that asks whether a machine is fit."""
+
+from __future__ import annotations
+
+import importlib
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from gonogo import catalogue, finding, verdict
+from gonogo.finding import SKIP, UNKNOWN, Finding, FixStep
+from gonogo.node import collection
+from gonogo.node.facts.codec import decode
+from gonogo.node.facts.document import Facts
+from gonogo.node.facts.missing import NOT_COLLECTED, NOT_FOUND, UNCOLLECTED, Missing, known
+from gonogo.node.ports.host import Host
+from gonogo.plan import Plan
+from gonogo.platforms.identify import Platform, assume, identify
+from gonogo.selection import Selection
+
+OTHER_DEVICE = Missing(NOT_COLLECTED, "live GPU readings are of another device than --platform names")
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked: ``platform`` judges as if on that device, ``plan`` is what the run will need."""
+
+    platform: str | None = None
+    plan: Plan = field(default_factory=Plan)
+    selection: Selection = field(default_factory=Selection)
+
+
+@dataclass(frozen=True)
+class Preflight:
+    """The outcome. ``findings`` are in the order of the gotchas' numbers, worst first within each."""
+
+    platform: Platform
+    facts: Facts
+    findings: tuple[Finding, ...]
+    verdict: str
+    reasons: tuple[str, ...]
+    request: Request
+    duration_seconds: float = 0.0
+
+    def of(self, gotcha: str) -> list[Finding]:
+        """The findings of one gotcha, worst first."""
+        return [item for item in self.findings if item.gotcha == gotcha]
+
+
+def check(host: Host, request: Request) -> Preflight:
+    """Collect this machine's facts and judge them. The judges are loaded while the collectors work."""
+    started = time.perf_counter()
+    gathering = collection.Gathering(host)
+    for gotcha, entry in catalogue.gotchas().items():
+        if request.selection.touches(gotcha):
+            _judges(entry)
+    facts = decode(collection.document(gathering.results()))
+    return replace(judge(facts, request), duration_seconds=time.perf_counter() - started)
+
+
+def judge(facts: Facts, request: Request) -> Preflight:
+    """Judge facts, wherever they come from. Raises nothing: a judge that breaks becomes UNKNOWN."""
+    started = time.perf_counter()
+    sections = dict(facts.sections)
+    container = sections.get("container", UNCOLLECTED)
+    inside = not isinstance(container, Missing) and bool(known(container.markers))
+    profiles = catalogue.profiles()
+    identity, gpu = sections.get("identity", UNCOLLECTED), sections.get("gpu", UNCOLLECTED)
+    actual = identify(identity, gpu, profiles, inside)
+    platform = actual if request.platform is None else assume(profiles[request.platform], actual)
+    if platform.assumed:
+        sections["gpu"] = OTHER_DEVICE
+    found: list[Finding] = []
+    for gotcha, entry in catalogue.gotchas().items():
+        if request.selection.touches(gotcha):
+            judged = finding.worst_first(_judge_one(gotcha, entry, sections, platform, request.plan))
+            found += [_with_fix(item, entry) for item in judged if request.selection.keeps(item.code)]
+    outcome, reasons = verdict.weigh(found, sections, platform)
+    return Preflight(
+        platform, facts, tuple(found), outcome, tuple(reasons), request, time.perf_counter() - started
+    )
+
+
+# -- one gotcha -------------------------------------------------------------------------------------------------------
+
+Judge = Callable[..., Iterator[Finding]]
+
+
+def _judges(entry: Mapping[str, Any]) -> list[Judge]:
+    if "check" not in entry["parts"]:
+        return []
+    module = importlib.import_module(f"gonogo.gotchas.{entry['package']}.check")
+    return [value for name, value in vars(module).items() if name.startswith("check_")]
+
+
+def _judge_one(
+    gotcha: str, entry: Mapping[str, Any], sections: Mapping[str, Any], platform: Platform, plan: Plan
+) -> list[Finding]:
+    found: list[Finding] = []
+    lacking: dict[str, Finding] = {}
+    for judge_ in _judges(entry):
+        needs = judge_.__code__.co_varnames[: judge_.__code__.co_argcount]
+        arguments: dict[str, Any] = {}
+        for need in needs:
+            value = {"platform": platform, "plan": plan}.get(need) or sections.get(need, UNCOLLECTED)
+            if isinstance(value, Missing) and "Missing" not in judge_.__annotations__[need]:
+                lacking.setdefault(need, _lacking(gotcha, need, value, platform))
+                break
+            arguments[need] = value
+        else:
+            try:
+                found += judge_(**arguments)
+            except Exception as error:  # one judge's mistake must not cost the user the others
+                text = f"{judge_.__name__} failed: {type(error).__name__}: {error}"
+                found.append(Finding(f"{gotcha}.unknown", UNKNOWN, text[:200]))
+    # What lacks a fact speaks up unless the gotcha could be judged without it and the thing is simply not there.
+    found += [item for item in lacking.values() if item.status == UNKNOWN or not found]
+    return found or [Finding(f"{gotcha}.skipped", SKIP, "not checked by this version")]
+
+
+def _lacking(gotcha: str, section: str, why: Missing, platform: Platform) -> Finding:
+    absent = why.reason in (NOT_FOUND, NOT_COLLECTED) and not (
+        section == "gpu" and platform.gpu_expected and why.reason == NOT_FOUND
+    )
+    what = {"gpu": "no NVIDIA GPU", "python": "no Python to judge"}.get(section) if why.reason == NOT_FOUND else None
+    if absent:
+        return Finding(f"{gotcha}.skipped", SKIP, what or (why.detail or f"{section}: {why}"))
+    return Finding(f"{gotcha}.unknown", UNKNOWN, f"{section}: {why}")
+
+
+def _with_fix(item: Finding, entry: Mapping[str, Any]) -> Finding:
+    steps = entry.get("code", {}).get(item.code.partition(".")[2], {}).get("fix", ())
+    if item.fix or not steps:
+        return item
+    values = _Values(item.values)
+    fix = tuple(
+        FixStep(row["step"].format_map(values), row["impact"], row.get("undo", "").format_map(values)) for row in steps
+    )
+    return replace(item, fix=fix)
+
+
+class _Values(dict[str, str]):
+    """A placeholder that a judge left open shows as <name>."""
+
+    def __missing__(self, name: str) -> str:
+        return f"<{name.replace('_', ' ')}>"

@@ -1,0 +1,54 @@
+"""Go or no-go: what findings and facts add up to, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gonogo.finding import FAIL, WARN, Finding, worst_first
+from gonogo.node.facts.missing import NOT_COLLECTED, NOT_FOUND, UNCOLLECTED, Missing
+from gonogo.platforms.identify import Platform
+
+GO, GO_WITH_WARNINGS, NO_GO = "go", "go-with-warnings", "no-go"
+
+
+def weigh(findings: Sequence[Finding], sections: Mapping[str, Any], platform: Platform) -> tuple[str, list[str]]:
+    """The verdict and its reasons, gravest first. UNKNOWN, INFO and SKIP leave it at go."""
+    ordered = worst_first(findings)
+    stops = [_reason(item) for item in ordered if item.status == FAIL]
+    gpu = _gpu_problem(sections.get("gpu", UNCOLLECTED), platform)
+    if gpu:
+        stops.insert(0, gpu)
+    warnings = [_reason(item) for item in ordered if item.status == WARN]
+    environment = _environment_problem(sections.get("python", UNCOLLECTED))
+    if environment:
+        warnings.append(environment)
+    outcome = NO_GO if stops else GO_WITH_WARNINGS if warnings else GO
+    return outcome, stops + warnings
+
+
+def _reason(item: Finding) -> str:
+    return f"{item.gotcha}: {item.message}"
+
+
+def _gpu_problem(gpu: Any, platform: Platform) -> str | None:
+    """A GPU that is not there or does not answer; nothing where the facts do not speak of GPUs at all."""
+    if platform.assumed or (isinstance(gpu, Missing) and gpu.reason == NOT_COLLECTED):
+        return None
+    if isinstance(gpu, Missing):
+        if gpu.reason == NOT_FOUND and not platform.gpu_expected:
+            return "no NVIDIA GPU"
+        return f"the NVIDIA GPU does not answer: {gpu}"
+    if isinstance(gpu.devices, Missing):
+        return f"the NVIDIA GPU does not answer: {gpu.devices.detail or gpu.devices}"
+    if not gpu.devices:
+        return "the NVIDIA driver shows no GPU"
+    return None
+
+
+def _environment_problem(python: Any) -> str | None:
+    if isinstance(python, Missing):
+        return None if python.reason == NOT_COLLECTED else f"no training environment judged: {python.detail or python}"
+    if isinstance(python.torch, Missing):
+        return f"no training environment judged: no torch in {python.executable}"
+    return None
