@@ -1,9 +1,10 @@
-"""The catalogue read from its TOML files. Imports nothing of gonogo: the build runs this file on its own."""
+"""The catalogue read from its TOML files, and written as a module. Imports nothing of gonogo: the build runs it."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
+from pprint import pformat
 from typing import Any
 
 if sys.version_info >= (3, 11):
@@ -28,4 +29,17 @@ def read(package: Path | None = None) -> dict[str, Any]:
 
 def _toml(path: Path) -> dict[str, Any]:
     with path.open("rb") as file:
-        return tomllib.load(file)
+        data: dict[str, Any] = tomllib.load(file)
+    return data
+
+
+def write(package: Path | None = None) -> None:
+    """Write ``_catalogue.py`` into ``package``: the same data as Python, which loads without parsing TOML."""
+    package = package or Path(__file__).parent
+    body = pformat(read(package), width=110, sort_dicts=False)
+    text = f'"""Generated from the TOML files by catalogue_source.py; do not edit."""\n\nDATA = {body}\n'
+    (package / "_catalogue.py").write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write()

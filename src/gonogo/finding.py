@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
 
 PASS, SKIP, INFO, UNKNOWN, WARN, FAIL = "PASS", "SKIP", "INFO", "UNKNOWN", "WARN", "FAIL"
 
@@ -15,7 +16,7 @@ _RANK = {status: rank for rank, status in enumerate(STATUSES)}
 HIGH, MEDIUM, LOW = "high", "medium", "low"
 CONFIDENCES = (HIGH, MEDIUM, LOW)
 
-#: What a step changes: nothing; until the process or the machine ends; undone by its own undo; beyond that by hand; not.
+#: What a step changes: nothing; only until a restart; what its undo takes back; what takes more work; what nothing does.
 IMPACTS = ("none", "transient", "reversible", "persistent", "irreversible")
 
 
@@ -24,8 +25,7 @@ def rank(status: str) -> int:
     return _RANK[status]
 
 
-@dataclass(frozen=True)
-class FixStep:
+class FixStep(NamedTuple):
     """One step of a remedy. ``undo`` is empty where nothing has to be undone."""
 
     step: str
@@ -33,8 +33,7 @@ class FixStep:
     undo: str = ""
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(NamedTuple):
     """A judgement on one point. ``code`` is the gotcha's number and a name: G1.unresolved-library.
 
     ``values`` fill the placeholders of the catalogue's fix steps; ``file``, ``line`` and ``column`` point into a
@@ -47,7 +46,7 @@ class Finding:
     evidence: tuple[str, ...] = ()
     confidence: str = HIGH
     fix: tuple[FixStep, ...] = ()
-    values: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, str] = MappingProxyType({})
     file: str | None = None
     line: int | None = None
     column: int | None = None

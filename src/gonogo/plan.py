@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(NamedTuple):
     """``need_bytes`` is what the run will allocate; None where the user did not say."""
 
     need_bytes: int | None = None

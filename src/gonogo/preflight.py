@@ -5,34 +5,32 @@ from __future__ import annotations
 import importlib
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from gonogo import catalogue, finding, verdict
 from gonogo.finding import SKIP, UNKNOWN, Finding, FixStep
 from gonogo.node import collection
 from gonogo.node.facts.codec import decode
 from gonogo.node.facts.document import Facts
-from gonogo.node.facts.missing import NOT_COLLECTED, NOT_FOUND, UNCOLLECTED, Missing, known
+from gonogo.node.facts.missing import NOT_COLLECTED, NOT_FOUND, UNCOLLECTED, Missing
 from gonogo.node.ports.host import Host
 from gonogo.plan import Plan
+from gonogo.platforms import containment
 from gonogo.platforms.identify import Platform, assume, identify
 from gonogo.selection import Selection
 
 OTHER_DEVICE = Missing(NOT_COLLECTED, "live GPU readings are of another device than --platform names")
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(NamedTuple):
     """What is asked: ``platform`` judges as if on that device, ``plan`` is what the run will need."""
 
     platform: str | None = None
-    plan: Plan = field(default_factory=Plan)
-    selection: Selection = field(default_factory=Selection)
+    plan: Plan = Plan()
+    selection: Selection = Selection()
 
 
-@dataclass(frozen=True)
-class Preflight:
+class Preflight(NamedTuple):
     """The outcome. ``findings`` are in the order of the gotchas' numbers, worst first within each."""
 
     platform: Platform
@@ -56,18 +54,17 @@ def check(host: Host, request: Request) -> Preflight:
         if request.selection.touches(gotcha):
             _judges(entry)
     facts = decode(collection.document(gathering.results()))
-    return replace(judge(facts, request), duration_seconds=time.perf_counter() - started)
+    return judge(facts, request)._replace(duration_seconds=time.perf_counter() - started)
 
 
 def judge(facts: Facts, request: Request) -> Preflight:
     """Judge facts, wherever they come from. Raises nothing: a judge that breaks becomes UNKNOWN."""
     started = time.perf_counter()
     sections = dict(facts.sections)
-    container = sections.get("container", UNCOLLECTED)
-    inside = not isinstance(container, Missing) and bool(known(container.markers))
+    inside = containment.weigh(sections.get("container", UNCOLLECTED)).inside
     profiles = catalogue.profiles()
     identity, gpu = sections.get("identity", UNCOLLECTED), sections.get("gpu", UNCOLLECTED)
-    actual = identify(identity, gpu, profiles, inside)
+    actual = identify(identity, gpu, profiles, bool(inside))
     platform = actual if request.platform is None else assume(profiles[request.platform], actual)
     if platform.assumed:
         sections["gpu"] = OTHER_DEVICE
@@ -77,9 +74,7 @@ def judge(facts: Facts, request: Request) -> Preflight:
             judged = finding.worst_first(_judge_one(gotcha, entry, sections, platform, request.plan))
             found += [_with_fix(item, entry) for item in judged if request.selection.keeps(item.code)]
     outcome, reasons = verdict.weigh(found, sections, platform)
-    return Preflight(
-        platform, facts, tuple(found), outcome, tuple(reasons), request, time.perf_counter() - started
-    )
+    return Preflight(platform, facts, tuple(found), outcome, tuple(reasons), request, time.perf_counter() - started)
 
 
 # -- one gotcha -------------------------------------------------------------------------------------------------------
@@ -137,7 +132,7 @@ def _with_fix(item: Finding, entry: Mapping[str, Any]) -> Finding:
     fix = tuple(
         FixStep(row["step"].format_map(values), row["impact"], row.get("undo", "").format_map(values)) for row in steps
     )
-    return replace(item, fix=fix)
+    return item._replace(fix=fix)
 
 
 class _Values(dict[str, str]):

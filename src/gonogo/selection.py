@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
 class SelectionError(ValueError):
     """A selector names nothing that exists; the message is one line."""
 
 
-@dataclass(frozen=True)
-class Selection:
+class Selection(NamedTuple):
     """What to keep. Nothing selected means everything; what is ignored is dropped all the same."""
 
     select: tuple[str, ...] = ()

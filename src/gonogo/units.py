@@ -31,4 +31,12 @@ def gib(size_bytes: int) -> str:
 
 def version_parts(version: str) -> tuple[int, ...]:
     """(13, 0) of "13.0": the leading whole numbers; empty for none."""
-    return tuple(int(part) for part in re.match(r"(?:[0-9]{1,6}(?:\.(?=[0-9]))?)*", version).group(0).split(".") if part)  # type: ignore[union-attr]
+    parts = []
+    for part in version.split("."):
+        digits = re.match(r"[0-9]{1,6}", part)
+        if digits is None:
+            break
+        parts.append(int(digits.group(0)))
+        if digits.group(0) != part:
+            break
+    return tuple(parts)

@@ -8,12 +8,12 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
-import pkgutil
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
 from gonogo import __version__
+from gonogo.node.modules import submodules
 
 USAGE_ERROR = 2
 INTERRUPTED = 130
@@ -30,7 +30,7 @@ class _Parser(argparse.ArgumentParser):
 
 def verbs() -> list[str]:
     """The names of all verbs."""
-    return sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_"))
+    return submodules(__path__)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

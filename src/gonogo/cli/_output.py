@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import stat
 import sys
-import tempfile
-from pathlib import Path
 
 from gonogo.cli import UsageError
 
@@ -19,35 +15,9 @@ def write(text: str, target: str | None) -> None:
         sys.stdout.buffer.write(data)
         sys.stdout.flush()
         return
+    from gonogo.cli import _replace
+
     try:
-        _replace(Path(target), text)
+        _replace.replace(target, text)
     except OSError as error:
         raise UsageError(f"cannot write {target}: {error.strerror or error}") from None
-
-
-def _replace(path: Path, text: str) -> None:
-    try:
-        special = not stat.S_ISREG(path.stat().st_mode)
-    except FileNotFoundError:
-        special = False
-    if special:  # /dev/stdout, a named pipe: nothing to replace
-        path.write_text(text, encoding="utf-8", errors="backslashreplace")
-        return
-    # A link stays a link: what it points to is replaced.
-    real = path.resolve()
-    descriptor, temporary = tempfile.mkstemp(prefix=f".{real.name}.", dir=real.parent)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(text)
-        mode = stat.S_IMODE(real.stat().st_mode) if real.exists() else 0o666 & ~_umask()
-        Path(temporary).chmod(mode)
-        Path(temporary).replace(real)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import shutil
 import sys
 
 from gonogo import catalogue, report, selection
@@ -37,11 +36,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="STATUS",
         help=f"exit 1 on a finding at or above STATUS: {', '.join(FAIL_ON)} (default: fail; never: always 0)",
     )
-    parser.add_argument("--python", metavar="P", help="judge this interpreter's environment (a file, a folder, a command)")
+    parser.add_argument(
+        "--python", metavar="P", help="judge this interpreter's environment (a file, a folder, a command)"
+    )
     parser.add_argument("--platform", metavar="ID", help=f"judge as if on {', '.join(catalogue.profiles())}")
-    parser.add_argument("--facts", metavar="FILE", help="judge a record (gonogo record) instead of this machine; - reads it")
+    parser.add_argument(
+        "--facts", metavar="FILE", help="judge a record (gonogo record) instead of this machine; - reads it"
+    )
     parser.add_argument("--need", metavar="SIZE", help="memory that the run will allocate: 70GiB, 70GB")
-    parser.add_argument("-v", "--verbose", action="store_true", help="evidence, codes, skipped checks, collectors' times")
+    parser.add_argument(
+        "-v", "--verbose", action="store_true", help="evidence, codes, skipped checks, collectors' times"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -113,19 +118,21 @@ def refuse_no_python(host: Host, python: str) -> None:
 
 
 def _refuse_other_program(preflight: Preflight, python: str) -> None:
-    """A Python that crashes, hangs or prints noise is a finding; a program that is no Python is a mistake in the call."""
+    """A Python that crashes, hangs or prints noise is a finding; a program that is no Python is a wrong call."""
     section = preflight.facts.sections.get("python")
     if section is None or isinstance(section, Missing) or not isinstance(section.start, Missing):
         return
-    names = [section.executable, os.path.realpath(section.executable)]  # noqa: PTH118 - no pathlib on this path
+    names = [section.executable, os.path.realpath(section.executable)]
     if not any(re.match(r"(?:python|pypy)[0-9.]*$", name.rpartition("/")[2]) for name in names):
-        raise UsageError(f"--python {python}: no Python ({section.start.detail or known(section.start) or section.start})")
+        raise UsageError(
+            f"--python {python}: no Python ({section.start.detail or known(section.start) or section.start})"
+        )
 
 
 def _style(options: argparse.Namespace) -> report.Style:
     to_terminal = options.output in (None, "-") and sys.stdout.isatty()
     color = to_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    width = shutil.get_terminal_size().columns if to_terminal else 100
+    width = os.get_terminal_size(sys.stdout.fileno()).columns or 100 if to_terminal else 100
     return report.Style(options.verbose, color, min(width, 140))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 
-
 HELP = "write this machine's facts as JSON, redacted; --raw: the files and outputs as read"
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from typing import List, Optional
 
 from gonogo import __version__
 from gonogo.node import collection, raw
@@ -13,10 +12,11 @@ from gonogo.node.facts.redaction import redactor_for_this_machine
 from gonogo.node.ports.host import live_host
 
 
-def main(arguments: Optional[List[str]] = None) -> int:
+def main(arguments: list[str] | None = None) -> int:
     """0 when facts were written, 2 for wrong usage or an output that cannot be written."""
     parser = argparse.ArgumentParser(
-        prog="gonogo-collect", description="Collect this machine's facts as JSON, redacted, for: gonogo check --facts FILE"
+        prog="gonogo-collect",
+        description="Collect this machine's facts as JSON, redacted, for: gonogo check --facts FILE",
     )
     parser.add_argument("--raw", action="store_true", help="the files and outputs as read, to replay collectors")
     parser.add_argument("--python", default="", metavar="P", help="the interpreter whose environment is read")

@@ -14,29 +14,26 @@ import select
 import signal
 import struct
 import time
-from dataclasses import dataclass, field
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, NamedTuple
 
 import gonogo
 from gonogo.node import collect
 from gonogo.node.facts.codec import document_of, encode_value
 from gonogo.node.facts.missing import FAILED, NOT_COLLECTED, TIMED_OUT, Missing
-from gonogo.node.ports import recording
 from gonogo.node.ports.host import Host
 
 
-@dataclass
-class Result:
+class Result(NamedTuple):
     """One collector's answer as JSON-ready data."""
 
     name: str
     section: Any
     seconds: float
     outcome: str = "ok"
-    recording: Optional[Dict[str, Any]] = None
+    recording: dict[str, Any] | None = None
 
 
-def gather(host: Host, only: Optional[List[str]] = None, record: bool = False) -> List[Result]:
+def gather(host: Host, only: list[str] | None = None, record: bool = False) -> list[Result]:
     """Run every collector (or ``only`` these) against ``host`` and return their results, never raising.
 
     With ``record`` each result carries what its ports answered.
@@ -47,27 +44,25 @@ def gather(host: Host, only: Optional[List[str]] = None, record: bool = False) -
 class Gathering:
     """Collectors under way; the caller may do something else between the start and :meth:`results`."""
 
-    def __init__(self, host: Host, only: Optional[List[str]] = None, record: bool = False) -> None:
+    def __init__(self, host: Host, only: list[str] | None = None, record: bool = False) -> None:
         self._host, self._record = host, record
-        self._results: Dict[str, Result] = {}
-        chosen = collect.names() if only is None else only
-        modules = {name: importlib.import_module(f"{collect.__name__}.{name}") for name in chosen}
-        self._limits = {name: getattr(m, "LIMIT_SECONDS", collect.DEFAULT_LIMIT_SECONDS) for name, m in modules.items()}
-        own = [name for name, module in modules.items() if getattr(module, "OWN_CHILD", False)]
-        shared = [name for name in modules if name not in own]
-        self._lanes: List[_Lane] = []
-        self._chosen = list(modules)
-        for names in [[name] for name in own] + ([shared] if shared else []):
+        self._results: dict[str, Result] = {}
+        self._chosen = collect.names() if only is None else only
+        self._lanes: list[_Lane] = []
+        for names in [[name] for name in self._chosen if name in collect.OWN_CHILD]:
             self._start(names)
+        shared = [name for name in self._chosen if name not in collect.OWN_CHILD]
+        if shared:
+            self._start(shared)
 
-    def _start(self, names: List[str]) -> None:
+    def _start(self, names: list[str]) -> None:
         if not hasattr(os, "fork"):
             for name in names:
                 self._results[name] = _run(name, self._host, self._record)
             return
-        self._lanes.append(_Lane(names, self._host, self._record, self._limits))
+        self._lanes.append(_Lane(names, self._host, self._record))
 
-    def results(self) -> List[Result]:
+    def results(self) -> list[Result]:
         """Wait for what is under way, each collector no longer than its limit."""
         while self._lanes:
             poller = select.poll()
@@ -88,21 +83,11 @@ class Gathering:
         return [self._results[name] for name in self._chosen]
 
 
-@dataclass
 class _Lane:
     """A child and the collectors that it still has to do, in order."""
 
-    pending: List[str]
-    host: Host
-    record: bool
-    limits: Dict[str, float]
-    done: bool = False
-    deadline: float = 0.0
-    descriptor: int = -1
-    pid: int = 0
-    buffer: bytearray = field(default_factory=bytearray)
-
-    def __post_init__(self) -> None:
+    def __init__(self, pending: list[str], host: Host, record: bool) -> None:
+        self.pending, self.done, self._buffer = pending, False, bytearray()
         reader, writer = os.pipe()
         self.pid = os.fork()
         if self.pid == 0:
@@ -114,7 +99,7 @@ class _Lane:
                 for standard in (0, 1, 2):
                     os.dup2(null, standard)
                 for name in self.pending:
-                    _send(writer, _run(name, self.host, self.record))
+                    _send(writer, _run(name, host, record))
             finally:
                 os._exit(0)
         os.close(writer)
@@ -122,53 +107,66 @@ class _Lane:
         self._next_deadline()
 
     def _next_deadline(self) -> None:
-        self.deadline = time.monotonic() + (self.limits[self.pending[0]] if self.pending else 0.0)
+        self.deadline = time.monotonic() + (_limit(self.pending[0]) if self.pending else 0.0)
 
-    def read(self, results: Dict[str, Result]) -> None:
+    def read(self, results: dict[str, Result]) -> None:
         chunk = os.read(self.descriptor, 1 << 20)
-        self.buffer += chunk
+        self._buffer += chunk
         while True:
-            result = _received(self.buffer)
+            result = _received(self._buffer)
             if result is None:
                 break
             results[result.name] = result
             self.pending.remove(result.name)
             self._next_deadline()
-        if not chunk:
+        if not self.pending:
+            # All said; it is on its way out, and whether it gets there is no concern of ours.
+            self._leave()
+        elif not chunk:
             _, status = os.waitpid(self.pid, 0)
-            if self.pending:
-                ending = f"killed by signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else "ended early"
-                self._lose(results, Missing(FAILED, f"its process was {ending}"))
+            ending = f"was killed by signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else "ended early"
+            self._lose(results, Missing(FAILED, f"its process {ending}"))
             self._close()
 
-    def give_up(self, results: Dict[str, Result]) -> None:
-        limit = self.limits[self.pending[0]]
+    def give_up(self, results: dict[str, Result]) -> None:
+        limit = _limit(self.pending[0])
         self._lose(results, Missing(TIMED_OUT, f"no answer within {limit:g} s"))
         try:
             os.killpg(self.pid, signal.SIGKILL)
         except OSError:
             pass
+        self._leave()
+
+    def _leave(self) -> None:
         try:
             os.waitpid(self.pid, os.WNOHANG)
         except OSError:
             pass
         self._close()
 
-    def _lose(self, results: Dict[str, Result], why: Missing) -> None:
+    def _lose(self, results: dict[str, Result], why: Missing) -> None:
         name = self.pending.pop(0)
-        results[name] = Result(name, encode_value(why), self.limits[name], why.reason)
+        results[name] = Result(name, encode_value(why), _limit(name), why.reason)
 
     def _close(self) -> None:
         os.close(self.descriptor)
         self.done = True
 
 
+def _limit(name: str) -> float:
+    return collect.OWN_CHILD.get(name, collect.LIMIT_SECONDS)
+
+
 def _run(name: str, host: Host, record: bool) -> Result:
-    into = recording.empty() if record else None
-    seen = host if into is None else recording.recording_host(host, into)
+    into: dict[str, Any] | None = None
+    if record:
+        from gonogo.node.ports import recording  # only for recording: base64 and more
+
+        into = recording.empty()
+        host = recording.recording_host(host, into)
     started = time.perf_counter()
     try:
-        section = importlib.import_module(f"{collect.__name__}.{name}").collect(seen)
+        section = importlib.import_module(f"{collect.__name__}.{name}").collect(host)
     except Exception as error:  # a collector's crash is a fact
         section = Missing(FAILED, f"{type(error).__name__}: {error}"[:200])
     outcome = section.reason if isinstance(section, Missing) else "ok"
@@ -176,24 +174,24 @@ def _run(name: str, host: Host, record: bool) -> Result:
 
 
 def _send(descriptor: int, result: Result) -> None:
-    body = marshal.dumps((result.name, result.section, result.seconds, result.outcome, result.recording))
+    body = marshal.dumps(tuple(result))
     data = memoryview(struct.pack("<Q", len(body)) + body)
     while data:
         data = data[os.write(descriptor, data) :]
 
 
-def _received(buffer: bytearray) -> Optional[Result]:
+def _received(buffer: bytearray) -> Result | None:
     if len(buffer) < 8:
         return None
     (size,) = struct.unpack_from("<Q", buffer)
     if len(buffer) < 8 + size:
         return None
-    fields: Tuple[Any, ...] = marshal.loads(bytes(buffer[8 : 8 + size]))
+    fields: tuple[Any, ...] = marshal.loads(bytes(buffer[8 : 8 + size]))
     del buffer[: 8 + size]
     return Result(*fields)
 
 
-def document(results: List[Result]) -> Dict[str, Any]:
+def document(results: list[Result]) -> dict[str, Any]:
     """The facts document of ``results``."""
     runs = [{"name": r.name, "seconds": r.seconds, "outcome": r.outcome} for r in results]
     sections = {r.name: r.section for r in results if r.outcome != NOT_COLLECTED}

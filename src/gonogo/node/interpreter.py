@@ -7,8 +7,7 @@ it. The environment that pipx or uvx made for gonogo, and the .venv of gonogo's 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from typing import Dict, Iterator, List, Mapping, Optional, Tuple, Union
+from typing import Iterator, Mapping, NamedTuple
 
 from gonogo.node.facts.missing import FAILED, NOT_FOUND, Missing
 from gonogo.node.ports.host import Host
@@ -16,20 +15,19 @@ from gonogo.node.ports.host import Host
 LIMIT_SECONDS = 5.0
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(NamedTuple):
     """An interpreter and the reason it was chosen; ``environment`` and ``user_and_group`` are how it is to run."""
 
     executable: str
     origin: str
-    environment: Mapping[str, str] = field(default_factory=dict)
-    user_and_group: Optional[Tuple[int, int]] = None
+    environment: Mapping[str, str]
+    user_and_group: tuple[int, int] | None = None
 
 
 # -- choosing ---------------------------------------------------------------------------------------------------------
 
 
-def choose(host: Host) -> Union[Choice, Missing]:
+def choose(host: Host) -> Choice | Missing:
     """The interpreter to judge, or Missing(not_found)."""
     environment, who = _calling_user(host)
     for executable, origin in _candidates(host, environment):
@@ -38,7 +36,7 @@ def choose(host: Host) -> Union[Choice, Missing]:
     return Missing(NOT_FOUND, "no python3 on PATH, and no active or local environment")
 
 
-def _candidates(host: Host, environment: Mapping[str, str]) -> Iterator[Tuple[str, str]]:
+def _candidates(host: Host, environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     if host.requested_python:
         yield locate(host, host.requested_python, environment), "--python"
         return
@@ -87,7 +85,7 @@ def _is_own_tool(host: Host, executable: str) -> bool:
 # -- under sudo -------------------------------------------------------------------------------------------------------
 
 
-def _calling_user(host: Host) -> Tuple[Mapping[str, str], Optional[Tuple[int, int]]]:
+def _calling_user(host: Host) -> tuple[Mapping[str, str], tuple[int, int] | None]:
     """The environment to search, and whom to run the interpreter as: under sudo, the user who called it.
 
     sudo replaces PATH and drops VIRTUAL_ENV, but its own process still has them.
@@ -96,7 +94,7 @@ def _calling_user(host: Host) -> Tuple[Mapping[str, str], Optional[Tuple[int, in
     if host.user != 0 or not own.get("SUDO_UID", "").isdigit() or not own.get("SUDO_GID", "").isdigit():
         return own, None
     who = (int(own["SUDO_UID"]), int(own["SUDO_GID"]))
-    merged: Dict[str, str] = {name: own[name] for name in own}
+    merged: dict[str, str] = {name: own[name] for name in own}
     for name, value in _sudo_environment(host).items():
         if name in ("PATH", "HOME", "USER", "LOGNAME") or (name in _ENVIRONMENTS and not own.get(name)):
             merged[name] = value
@@ -106,7 +104,7 @@ def _calling_user(host: Host) -> Tuple[Mapping[str, str], Optional[Tuple[int, in
 _ENVIRONMENTS = ("VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONPATH", "PYTHONUSERBASE", "LD_LIBRARY_PATH", "PIP_CONSTRAINT")
 
 
-def _sudo_environment(host: Host) -> Dict[str, str]:
+def _sudo_environment(host: Host) -> dict[str, str]:
     pid = host.parent
     for _ in range(10):
         if pid <= 1:
@@ -153,8 +151,7 @@ os.write(1, os.fsencode(answer) if hasattr(os, "fsencode") else answer)
 _ANSWER = re.compile(r"\n\x1egonogo\x1f([^\x1e]*)\x1e\n")
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(NamedTuple):
     """What the interpreter said; ``noise`` is what it printed besides."""
 
     version: str
@@ -163,11 +160,11 @@ class Answer:
     base_prefix: str
     user_site: str
     torch_folder: str
-    search_path: Tuple[str, ...]
+    search_path: tuple[str, ...]
     noise: str
 
 
-def ask(host: Host, choice: Choice) -> Union[Answer, Missing]:
+def ask(host: Host, choice: Choice) -> Answer | Missing:
     """Run the probe in the chosen interpreter; Missing says how that failed."""
     completed = host.commands.run(
         [choice.executable, "-c", PROBE],
@@ -199,7 +196,7 @@ def first_line(text: str) -> str:
     return next((line.strip()[:160] for line in text.splitlines() if line.strip()), "")
 
 
-def guessed_search_path(host: Host, executable: str) -> List[str]:
+def guessed_search_path(host: Host, executable: str) -> list[str]:
     """Where the site-packages of an interpreter that does not run should lie, by the layout of its folder."""
     library = executable.rsplit("/bin/", 1)[0] + "/lib"
     names = host.files.names(library)

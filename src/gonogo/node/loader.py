@@ -5,8 +5,6 @@ LD_LIBRARY_PATH first, then the loader cache, then the default folders. RPATHs b
 
 from __future__ import annotations
 
-from typing import List, Tuple, Union
-
 from gonogo.node.facts.missing import NOT_FOUND, Missing
 from gonogo.node.facts.sections.cuda import Library
 from gonogo.node.parse import loader_cache
@@ -16,7 +14,7 @@ CACHE = "/etc/ld.so.cache"
 DEFAULT_FOLDERS = ("/lib64", "/usr/lib64", "/lib", "/usr/lib")
 
 
-def registered(host: Host, prefix: str) -> Union[Tuple[Library, ...], Missing]:
+def registered(host: Host, prefix: str) -> tuple[Library, ...] | Missing:
     """Every library of the cache for this machine's programs whose soname begins with ``prefix`` and that exists."""
     content = host.files.read(CACHE)
     if isinstance(content, Missing):
@@ -29,7 +27,7 @@ def registered(host: Host, prefix: str) -> Union[Tuple[Library, ...], Missing]:
     )
 
 
-def find(host: Host, name: str) -> Union[Library, Missing]:
+def find(host: Host, name: str) -> Library | Missing:
     """The file that a program without an RPATH would get for ``name``."""
     for folder in library_path(host):
         path = f"{folder}/{name}"
@@ -46,6 +44,8 @@ def find(host: Host, name: str) -> Union[Library, Missing]:
     return Missing(NOT_FOUND, f"{name} is in no folder that the loader searches")
 
 
-def library_path(host: Host) -> List[str]:
+def library_path(host: Host) -> list[str]:
     """The absolute folders of LD_LIBRARY_PATH."""
-    return [folder.rstrip("/") for folder in host.environment.get("LD_LIBRARY_PATH", "").split(":") if folder[:1] == "/"]
+    return [
+        folder.rstrip("/") for folder in host.environment.get("LD_LIBRARY_PATH", "").split(":") if folder[:1] == "/"
+    ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List
+from typing import Any
 
 import gonogo
 from gonogo.node.collection import Result
@@ -13,7 +13,7 @@ SCHEMA = "gonogo/raw"
 SCHEMA_VERSION = 1
 
 
-def document(results: List[Result]) -> Dict[str, Any]:
+def document(results: list[Result]) -> dict[str, Any]:
     """The raw record of collectors that ran with ``record``; a collector that was lost left nothing."""
     answers = recording.merge([result.recording for result in results if result.recording is not None])
     return {

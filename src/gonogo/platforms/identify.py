@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gonogo.node.facts.missing import Missing, known
 from gonogo.node.facts.sections.gpu import Gpu, GpuDevice
@@ -15,8 +15,7 @@ NONE = Profile(id="none", title="no NVIDIA GPU")
 SPARK = "gb10"
 
 
-@dataclass(frozen=True)
-class Platform:
+class Platform(NamedTuple):
     """The profile that judges go by. ``evidence`` says how it is known; empty for one that the user named.
 
     ``assumed``: named by --platform and not what the machine is, so its live GPU readings say nothing.
@@ -111,7 +110,9 @@ def _by_name_and_capability(device: GpuDevice, profiles: Iterable[Profile], pci_
         named = name is not None and any(name == known_name for known_name in profile.names)
         capable = capability is not None and capability == profile.compute_capability
         if named and (capable or capability is None):
-            return Platform(profile, (f"GPU name {name}", *((f"capability {capability}",) if capable else ())), gpu_expected=True)
+            return Platform(
+                profile, (f"GPU name {name}", *((f"capability {capability}",) if capable else ())), gpu_expected=True
+            )
         # Capability 12.1 is GB10's and its sibling N1X's, which its PCI id tells apart.
         if capable and profile.is_spark and not pci_known:
             return Platform(profile, (f"capability {capability}",), gpu_expected=True)

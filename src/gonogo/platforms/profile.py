@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 UNIFIED, DISCRETE = "unified", "discrete"
 
 
-@dataclass(frozen=True)
-class Profile:
+class Profile(NamedTuple):
     """What is expected of one device. None: no public figure, or it does not apply.
 
     ``memory`` is unified (one pool for CPU and GPU) or discrete. ``cuda_major`` is the one CUDA major that builds must
@@ -28,11 +27,11 @@ class Profile:
     kernel_cuda: str | None = None
     pci_ids: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
-    thresholds: Mapping[str, float] = None  # type: ignore[assignment]
+    thresholds: Mapping[str, float] = MappingProxyType({})
 
     def threshold(self, name: str) -> float | None:
         """The figure ``name``, or None where this device has none."""
-        return (self.thresholds or {}).get(name)
+        return self.thresholds.get(name)
 
 
 def profile_from(data: Mapping[str, Any]) -> Profile:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import importlib
-import pkgutil
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gonogo.node.facts.missing import Missing, known
+from gonogo.node.modules import submodules
 from gonogo.preflight import Preflight
 from gonogo.printable import printable
 
 
-@dataclass(frozen=True)
-class Style:
+class Style(NamedTuple):
     """How to render: ``verbose`` adds evidence and timings, ``color`` is for terminals, ``width`` in columns."""
 
     verbose: bool = False
@@ -26,7 +25,7 @@ Renderer = Callable[[Preflight, Style], str]
 
 def names() -> list[str]:
     """The names of all formats, as the command line takes them."""
-    return sorted(module.name.replace("_", "-") for module in pkgutil.iter_modules(__path__))
+    return [name.replace("_", "-") for name in submodules(__path__)]
 
 
 def renderer(name: str) -> Renderer | None:

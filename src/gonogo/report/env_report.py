@@ -10,6 +10,8 @@ from gonogo import catalogue
 from gonogo.finding import PASS, number
 from gonogo.gotchas.g03_unified_memory.check import allocatable_bytes
 from gonogo.node.facts.missing import Missing, known
+from gonogo.node.facts.sections.gpu import Gpu
+from gonogo.node.facts.sections.memory import Memory
 from gonogo.preflight import Preflight
 from gonogo.report import Style
 from gonogo.units import GIB
@@ -39,9 +41,15 @@ def _check(preflight: Preflight, gotcha: str) -> str:
 
 def headroom_gb(sections: Mapping[str, Any], unified: bool) -> float | None:
     """10^9 bytes that can be allocated while 8 GiB stay free, not below 0; on discrete GPUs the free device memory."""
-    gpu, memory = sections.get("gpu"), sections.get("memory")
+    gpu: Gpu | Missing | None = sections.get("gpu")
+    memory: Memory | Missing | None = sections.get("memory")
     if not unified and gpu is not None and not isinstance(gpu, Missing):
-        free = [value for device in known(gpu.devices) or () for value in [known(device.memory_free_bytes)] if value is not None]
+        free = [
+            value
+            for device in known(gpu.devices) or ()
+            for value in [known(device.memory_free_bytes)]
+            if value is not None
+        ]
         if free:
             return round(max(free) / 1e9, 1)
     if memory is None or isinstance(memory, Missing):

@@ -6,7 +6,6 @@ import textwrap
 
 from gonogo import catalogue
 from gonogo.finding import FAIL, INFO, PASS, SKIP, UNKNOWN, WARN, Finding, number, rank, worst_first
-from gonogo.node.facts.missing import Missing, known
 from gonogo.preflight import Preflight
 from gonogo.printable import printable
 from gonogo.report import Style, judged_environment
@@ -59,7 +58,9 @@ def _finding(item: Finding, style: Style) -> list[str]:
 
 
 def _row(status: str, gotcha: str, message: str, style: Style) -> list[str]:
-    first, *rest = textwrap.wrap(printable(message), max(40, style.width - len(_INDENT)), break_on_hyphens=False) or [""]
+    first, *rest = textwrap.wrap(printable(message), max(40, style.width - len(_INDENT)), break_on_hyphens=False) or [
+        ""
+    ]
     return [f"{_paint(f'{status:<7}', _COLORS[status], style)} {gotcha:<4} {first}", *(_INDENT + line for line in rest)]
 
 
@@ -78,7 +79,11 @@ def _wrapped(text: str, style: Style, hanging: str) -> list[str]:
 def _verdict(preflight: Preflight, style: Style) -> list[str]:
     head = f"verdict: {_paint(preflight.verdict, _VERDICT_COLORS[preflight.verdict], style)}"
     body = [f"  - {printable(reason)}" for reason in preflight.reasons]
-    hint = [] if not preflight.reasons else ["gonogo explain G1 (or any other number) tells the whole story of one; -v shows the evidence"]
+    hint = (
+        []
+        if not preflight.reasons
+        else ["gonogo explain G1 (or any other number) tells the whole story of one; -v shows the evidence"]
+    )
     return [head, *body, *hint]
 
 

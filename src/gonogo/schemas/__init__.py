@@ -1,10 +1,10 @@
-"""The published JSON schemas (draft 2020-12): those of the outputs as files here, that of facts from its dataclasses."""
+"""The published JSON schemas (draft 2020-12): those of the outputs as files here, that of facts from its types."""
 
 from __future__ import annotations
 
 import collections.abc
-import dataclasses
 import json
+import types
 import typing
 from importlib import resources
 from typing import Any
@@ -66,7 +66,7 @@ _MISSING = {"$ref": "#/$defs/missing"}
 
 def _type(kind: Any) -> dict[str, Any]:
     origin = typing.get_origin(kind)
-    if origin is typing.Union:
+    if origin in (typing.Union, types.UnionType):
         return {"anyOf": [_type(option) for option in typing.get_args(kind)]}
     if kind is Missing:
         return _MISSING
@@ -74,14 +74,12 @@ def _type(kind: Any) -> dict[str, Any]:
         return {"type": "array", "items": _type(typing.get_args(kind)[0])}
     if origin is collections.abc.Mapping:
         return {"type": "object", "additionalProperties": _type(typing.get_args(kind)[1])}
-    if dataclasses.is_dataclass(kind):
+    if hasattr(kind, "_fields"):
         hints = typing.get_type_hints(kind)
-        fields = dataclasses.fields(kind)
-        required = [field.name for field in fields if field.default is dataclasses.MISSING]
         return {
             "type": "object",
-            "required": required,
+            "required": [name for name in kind._fields if name not in kind._field_defaults],
             "additionalProperties": False,
-            "properties": {field.name: _type(hints[field.name]) for field in fields},
+            "properties": {name: _type(hints[name]) for name in kind._fields},
         }
     return {"type": _SCALARS[kind]}

@@ -62,7 +62,9 @@ def check_runtime(python: Python, cuda: Cuda | Missing, platform: Platform) -> I
 
 def _find(soname: str, python: Python, cuda: Cuda | Missing) -> Library | None:
     system = () if isinstance(cuda, Missing) else known(cuda.loadable) or ()
-    return next((library for library in (*(known(python.cuda_libraries) or ()), *system) if library.name == soname), None)
+    return next(
+        (library for library in (*(known(python.cuda_libraries) or ()), *system) if library.name == soname), None
+    )
 
 
 def _not_found(soname: str, built: str, version: str, python: Python, cuda: Cuda | Missing) -> Finding:
@@ -92,7 +94,9 @@ def check_driver(python: Python, gpu: Gpu) -> Iterator[Finding]:
         yield Finding(
             "G1.runtime-newer-than-driver",
             FAIL,
-            f"torch needs CUDA {build}, the driver {known(gpu.driver_version) or ''} serves {serves}".replace("  ", " "),
+            f"torch needs CUDA {build}, the driver {known(gpu.driver_version) or ''} serves {serves}".replace(
+                "  ", " "
+            ),
             evidence=(f"torch/version.py: cuda = {build}", f"driver: CUDA {serves}"),
             values={
                 "torch_version": known(torch.version) or "",
@@ -106,7 +110,9 @@ def check_leftover(cuda: Cuda, platform: Platform) -> Iterator[Finding]:
     """Where one major is expected, an older one in the loader cache is likely a leftover."""
     wanted = platform.profile.cuda_major
     registered = {library.name: library.path for library in known(cuda.registered) or ()}
-    older = sorted(name for name in registered if wanted and (version_parts(name.rpartition("so.")[2]) or (wanted,))[0] < wanted)
+    older = sorted(
+        name for name in registered if wanted and (version_parts(name.rpartition("so.")[2]) or (wanted,))[0] < wanted
+    )
     if wanted and older and f"libcudart.so.{wanted}" in registered:
         yield Finding(
             "G1.leftover-runtime",

@@ -25,7 +25,11 @@ BUSY_UTILIZATION_PERCENT = 10
 
 def allocatable_bytes(memory: Memory) -> int | None:
     """NVIDIA's formula for unified memory: free huge pages where any are set up, else MemAvailable plus SwapFree."""
-    pages, free_pages, page = known(memory.huge_pages_total), known(memory.huge_pages_free), known(memory.huge_page_size_bytes)
+    pages, free_pages, page = (
+        known(memory.huge_pages_total),
+        known(memory.huge_pages_free),
+        known(memory.huge_page_size_bytes),
+    )
     if pages and free_pages is not None and page:
         return free_pages * page
     available = known(memory.available_bytes)
@@ -49,8 +53,10 @@ def check_headroom(memory: Memory, gpu: Gpu | Missing, platform: Platform, plan:
     elif devices:
         best = max(devices, key=lambda device: known(device.memory_free_bytes) or 0)
         room = known(best.memory_free_bytes) or 0
-        what = f"GPU {best.index} {gib(room)} of {gib(known(best.memory_total_bytes) or 0)} GiB free"
-        evidence += tuple(f"GPU {device.index}: {known(device.memory_free_bytes)} bytes free" for device in devices)
+        what = f"GPU {best.device_index} {gib(room)} of {gib(known(best.memory_total_bytes) or 0)} GiB free"
+        evidence += tuple(
+            f"GPU {device.device_index}: {known(device.memory_free_bytes)} bytes free" for device in devices
+        )
     else:
         room, what = None, "system memory"
     if plan.need_bytes is None or room is None:
@@ -75,7 +81,9 @@ def _without_plan(
     available = known(memory.available_bytes) or 0
     reserve = int((platform.profile.threshold("reserve_gib") or RESERVE_GIB) * GIB)
     if platform.unified_memory and available < reserve and not _pressure(memory) and not _swapping(memory):
-        text = f"{reading}; under {gib(reserve)} GiB available and nothing stalls: normal for a server that pre-allocates"
+        text = (
+            f"{reading}; under {gib(reserve)} GiB available and nothing stalls: normal for a server that pre-allocates"
+        )
         yield Finding("G3.little-available", INFO, text, evidence)
     else:
         yield Finding("G3.headroom", INFO, f"{reading}; {what}", evidence)
@@ -152,5 +160,9 @@ def _meminfo_lines(memory: Memory) -> tuple[str, ...]:
     lines = [f"{name}: {value // 1024} kB" for name, fact in rows for value in [known(fact)] if value is not None]
     if known(memory.huge_pages_total):
         pages, size = known(memory.huge_pages_total), known(memory.huge_page_size_bytes) or 0
-        lines += [f"HugePages_Total: {pages}", f"HugePages_Free: {known(memory.huge_pages_free)}", f"Hugepagesize: {size // 1024} kB"]
+        lines += [
+            f"HugePages_Total: {pages}",
+            f"HugePages_Free: {known(memory.huge_pages_free)}",
+            f"Hugepagesize: {size // 1024} kB",
+        ]
     return tuple(lines)

@@ -1,4 +1,4 @@
-"""G4 from one sample: enough to see an active slowdown, and to suspect a stuck power contract; never from watts alone."""
+"""G4 from one sample: enough to see an active slowdown and to suspect a stuck power contract, never by watts alone."""
 
 from __future__ import annotations
 
@@ -22,13 +22,15 @@ def check_sample(gpu: Gpu, platform: Platform) -> Iterator[Finding]:
         yield Finding("G4.unknown", UNKNOWN, f"the GPU driver did not answer: {gpu.devices.detail or gpu.devices}")
         return
     for device in gpu.devices:
-        yield from _judge(device, platform, f"GPU {device.index}: " if len(gpu.devices) > 1 else "")
+        yield from _judge(device, platform, f"GPU {device.device_index}: " if len(gpu.devices) > 1 else "")
 
 
 def _judge(device: GpuDevice, platform: Platform, prefix: str) -> Iterator[Finding]:
     reading = _reading(device)
     if reading is None:
-        why = next((f for f in (device.temperature_celsius, device.power_watts) if isinstance(f, Missing)), "no reading")
+        why = next(
+            (f for f in (device.temperature_celsius, device.power_watts) if isinstance(f, Missing)), "no reading"
+        )
         yield Finding("G4.unknown", UNKNOWN, f"{prefix}temperature and power: {why}")
         return
     reasons, evidence = known(device.event_reasons_active) or (), _evidence(device)
@@ -40,7 +42,11 @@ def _judge(device: GpuDevice, platform: Platform, prefix: str) -> Iterator[Findi
     elif "hw_power_brake_slowdown" in active:
         code, status, says = "G4.power-brake", WARN, "the hardware power brake is active now"
     elif _looks_stuck(device, platform):
-        code, status, says = "G4.looks-stuck", WARN, "busy, slow, cool and nothing holds it back: a stuck power contract?"
+        code, status, says = (
+            "G4.looks-stuck",
+            WARN,
+            "busy, slow, cool and nothing holds it back: a stuck power contract?",
+        )
     elif _hot_and_slow(device, platform):
         code, status, says = "G4.hot-and-slow", WARN, "low clock at the onset of thermal slowdown"
     elif utilization is None or utilization < LOAD_PERCENT:
@@ -74,9 +80,14 @@ def _state(device: GpuDevice) -> str:
 
 def _looks_stuck(device: GpuDevice, platform: Platform) -> bool:
     least, clock, watts = (
-        platform.profile.threshold(name) for name in ("stuck_utilization_percent", "stuck_clock_mhz", "stuck_power_watts")
+        platform.profile.threshold(name)
+        for name in ("stuck_utilization_percent", "stuck_clock_mhz", "stuck_power_watts")
     )
-    utilization, sm, power = known(device.utilization_gpu_percent), known(device.clock_sm_mhz), known(device.power_watts)
+    utilization, sm, power = (
+        known(device.utilization_gpu_percent),
+        known(device.clock_sm_mhz),
+        known(device.power_watts),
+    )
     if least is None or clock is None or watts is None or utilization is None or sm is None or power is None:
         return False
     reasons = known(device.event_reasons_active)

@@ -2,72 +2,49 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from gonogo.finding import INFO, MEDIUM, PASS, SKIP, UNKNOWN, WARN, Finding
 from gonogo.node.facts.missing import PERMISSION_DENIED, Missing, known
 from gonogo.node.facts.sections.container import Container
 from gonogo.node.facts.sections.python import Distribution, Python
+from gonogo.platforms.containment import weigh
 
 SHOWN = ("torch", "triton", "xformers", "transformers")
 #: What a training stack consists of; other packages may differ from the image's pins without harm.
-STACK = (*SHOWN, "torchvision", "torchaudio", "torchao", "bitsandbytes", "flash-attn", "vllm", "numpy", "accelerate", "peft")
-_RUNTIMES = re.compile(r"docker|containerd|kubepods|libpod|crio|lxc|garden|ecs|machine\.slice/machine-")
-#: Root filesystems that a block device carries; a container's root is an overlay or a part of such a disk.
-_DISK_FILESYSTEMS = ("ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs")
+STACK = (
+    *SHOWN,
+    "torchvision",
+    "torchaudio",
+    "torchao",
+    "bitsandbytes",
+    "flash-attn",
+    "vllm",
+    "numpy",
+    "accelerate",
+    "peft",
+)
 
 
 def check_container(container: Container, python: Python | Missing) -> Iterator[Finding]:
     """Marker files first, then the control group, then the runtime's own variables."""
-    signs, against = _signs(container), _against(container)
-    versions = _versions(python)
-    if signs and against and not _strong(container):
-        text = f"{signs[0]}, but {against}: a container or a machine made from an image"
-        yield Finding("G9.contradiction", UNKNOWN, f"{text}; {versions}", (*signs, against), MEDIUM)
-    elif signs:
+    weighed, versions = weigh(container), _versions(python)
+    if weighed.against:
+        text = f"{weighed.signs[0]}, but {weighed.against}: a container or a machine made from an image"
+        yield Finding("G9.contradiction", UNKNOWN, f"{text}; {versions}", (*weighed.signs, weighed.against), MEDIUM)
+    elif weighed.inside:
         pinned = not isinstance(python, Missing) and bool(known(python.constraints))
-        text = f"running inside a container ({signs[0]}); {versions}"
+        text = f"running inside a container ({weighed.signs[0]}); {versions}"
         if pinned:
-            yield Finding("G9.container", PASS, text, signs)
+            yield Finding("G9.container", PASS, text, weighed.signs)
         else:
-            yield Finding("G9.unpinned", INFO, f"{text}; nothing pinned", signs)
+            yield Finding("G9.unpinned", INFO, f"{text}; nothing pinned", weighed.signs)
     elif isinstance(container.cgroup, Missing):
         why = "not readable" if container.cgroup.reason == PERMISSION_DENIED else str(container.cgroup)
         yield Finding("G9.skipped", SKIP, f"no marker file and /proc/1/cgroup {why}; {versions}")
     else:
         text = "no container marker matched, which does not prove a bare host"
         yield Finding("G9.no-marker", UNKNOWN, f"{text}; {versions}", _mount_lines(container))
-
-
-def _signs(container: Container) -> tuple[str, ...]:
-    found = [f"marker {path}" for path in known(container.markers) or ()]
-    runtime = _RUNTIMES.search(known(container.cgroup) or "")
-    if runtime:
-        found.append(f"/proc/1/cgroup names {runtime.group(0)}")
-    variables = known(container.environment) or {}
-    if variables.get("container"):
-        found.append(f"container={variables['container']}")
-    found += [f"{name} is set" for name in ("APPTAINER_CONTAINER", "SINGULARITY_CONTAINER", "ENROOT_ROOTFS") if name in variables]
-    if "KUBERNETES_SERVICE_HOST" in variables:
-        found.append("KUBERNETES_SERVICE_HOST is set")
-    if known(container.root_filesystem) in ("overlay", "fuse-overlayfs") and known(container.bind_mounts):
-        found.append("the root is an overlay with mounted /etc files")
-    return tuple(found)
-
-
-def _strong(container: Container) -> bool:
-    """Evidence that a stray file on a disk cannot give: a running runtime's."""
-    return bool(_RUNTIMES.search(known(container.cgroup) or "")) or bool((known(container.environment) or {}).get("container"))
-
-
-def _against(container: Container) -> str:
-    """What speaks for a machine of its own: a whole disk as root, and none of the files a runtime mounts."""
-    filesystem, source = known(container.root_filesystem), known(container.root_source) or ""
-    whole = known(container.root_subtree) == "/"
-    if filesystem in _DISK_FILESYSTEMS and source.startswith("/dev/") and whole and known(container.bind_mounts) == ():
-        return f"the root is the whole disk {source} ({filesystem}) and no container mounts exist"
-    return ""
 
 
 def _mount_lines(container: Container) -> tuple[str, ...]:
@@ -80,7 +57,9 @@ def _versions(python: Python | Missing) -> str:
     installed = {} if isinstance(python, Missing) else _first_of_each(known(python.distributions) or ())
     torch = None if isinstance(python, Missing) else known(python.torch)
     own = {"torch": known(torch.version)} if torch else {}
-    return ", ".join(f"{name} {own.get(name) or (installed[name].version if name in installed else 'none')}" for name in SHOWN)
+    return ", ".join(
+        f"{name} {own.get(name) or (installed[name].version if name in installed else 'none')}" for name in SHOWN
+    )
 
 
 def _first_of_each(distributions: tuple[Distribution, ...]) -> dict[str, Distribution]:
@@ -127,13 +106,18 @@ def check_shadowing(python: Python) -> Iterator[Finding]:
         (rows[0], rows[1])
         for name in STACK
         for rows in [copies.get(name, [])]
-        if len(rows) > 1 and user and rows[0].folder == user and rows[1].folder != user and rows[0].version != rows[1].version
+        if len(rows) > 1
+        and user
+        and rows[0].folder == user
+        and rows[1].folder != user
+        and rows[0].version != rows[1].version
     ]
     if shadowed:
         yield Finding(
             "G9.shadowed",
             WARN,
-            "the user's site shadows " + ", ".join(f"{own.name} {own.version} by {first.version}" for first, own in shadowed),
+            "the user's site shadows "
+            + ", ".join(f"{own.name} {own.version} by {first.version}" for first, own in shadowed),
             evidence=tuple(f"{row.name} {row.version} in {row.folder}" for pair in shadowed for row in pair),
             values={
                 "shadowing": " ".join(first.name for first, _ in shadowed),

@@ -1,4 +1,4 @@
-"""G12 by tags: what torch says it was built for, against the machine's CPU and GPU. The files themselves are not read."""
+"""G12 by tags: what torch says it was built for, against the machine's CPU and GPU. Binaries are not read."""
 
 from __future__ import annotations
 
@@ -16,20 +16,28 @@ from gonogo.units import version_parts
 DROPPED_BELOW = {13: (7, 5), 12: (5, 0)}
 
 
-def check_build(python: Python, gpu: Gpu | Missing, identity: Identity | Missing, platform: Platform) -> Iterator[Finding]:
+def check_build(
+    python: Python, gpu: Gpu | Missing, identity: Identity | Missing, platform: Platform
+) -> Iterator[Finding]:
     """One finding: the first that applies, since each of them decides alone."""
     torch = known(python.torch)
     if torch is None:
         yield Finding("G12.skipped", SKIP, "no torch to judge")
         return
     version = known(torch.version) or "of unknown version"
-    yield _kind(torch, version, platform) or _architecture(torch, version, python, identity) or _gpu_fit(
-        torch, version, gpu, platform
-    ) or Finding("G12.ok", PASS, f"torch {version} is built for this machine", _evidence(torch))
+    yield (
+        _kind(torch, version, platform)
+        or _architecture(torch, version, python, identity)
+        or _gpu_fit(torch, version, gpu, platform)
+        or Finding("G12.ok", PASS, f"torch {version} is built for this machine", _evidence(torch))
+    )
 
 
 def _evidence(torch: Torch) -> tuple[str, ...]:
-    return (f"{torch.folder}/version.py: cuda = {known(torch.cuda)}", f"extension modules for {known(torch.machine) or 'unnamed'}")
+    return (
+        f"{torch.folder}/version.py: cuda = {known(torch.cuda)}",
+        f"extension modules for {known(torch.machine) or 'unnamed'}",
+    )
 
 
 def _kind(torch: Torch, version: str, platform: Platform) -> Finding | None:
@@ -38,7 +46,13 @@ def _kind(torch: Torch, version: str, platform: Platform) -> Finding | None:
     gpu_meant = platform.gpu_expected or platform.assumed
     if known(torch.hip):
         status = FAIL if gpu_meant else INFO
-        return Finding("G12.rocm", status, f"torch {version} is built for ROCm", _evidence(torch), values={"torch_version": version})
+        return Finding(
+            "G12.rocm",
+            status,
+            f"torch {version} is built for ROCm",
+            _evidence(torch),
+            values={"torch_version": version},
+        )
     if not gpu_meant:
         return Finding("G12.no-gpu", INFO, f"torch {version} is CPU-only, and so is this machine", _evidence(torch))
     return Finding(
@@ -83,7 +97,7 @@ def _gpu_fit(torch: Torch, version: str, gpu: Gpu | Missing, platform: Platform)
         return Finding(
             "G12.torch-too-old",
             FAIL if official else WARN,
-            f"torch {version} is of CUDA {known(torch.cuda)}, kernels for capability {shown} need {platform.profile.kernel_cuda}",
+            f"torch {version} is of CUDA {known(torch.cuda)}: capability {shown} needs {platform.profile.kernel_cuda}",
             _evidence(torch),
             MEDIUM,
             values={"torch_version": version},

@@ -1,17 +1,23 @@
 """Collectors: one source of facts, one file. ``collect(host)`` reads through the host's ports and returns its section.
 
-A collector may say ``OWN_CHILD = True`` (it can hang or crash; it then runs beside the others) and ``LIMIT_SECONDS``
-(2 s unless said). It never judges.
+A collector never judges. It may take two seconds and shares a process with the others, which it must not crash or
+hang; one that can needs a line in OWN_CHILD.
 """
 
 from __future__ import annotations
 
-import pkgutil
-from typing import List
+from gonogo.node.modules import submodules
 
-DEFAULT_LIMIT_SECONDS = 2.0
+LIMIT_SECONDS = 2.0
+
+#: Collectors that run in a child of their own, beside the rest, with their own time limit in seconds. Here and not in
+#: their files, so that the children can be started before anything is imported.
+OWN_CHILD = {
+    "gpu": 2.0,  # NVML can hang and crash; so can nvidia-smi
+    "python": 7.0,  # runs the user's interpreter, which has 5 s
+}
 
 
-def names() -> List[str]:
+def names() -> list[str]:
     """The collectors of this package: every module in it."""
-    return sorted(module.name for module in pkgutil.iter_modules(__path__))
+    return submodules(__path__)

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from gonogo.node.facts.missing import Missing
 from gonogo.node.facts.sections.container import Container
-from gonogo.node.parse.mounts import mountinfo
+from gonogo.node.parse.mounts import Mount, mountinfo
 from gonogo.node.ports.host import Host
 
-MARKERS = ("/.dockerenv", "/run/.containerenv", "/.singularity.d", "/run/host/container-manager", "/run/systemd/container")
+MARKERS = (
+    "/.dockerenv",
+    "/run/.containerenv",
+    "/.singularity.d",
+    "/run/host/container-manager",
+    "/run/systemd/container",
+)
 #: Files that docker, podman and containerd mount over the image's own.
 INJECTED = ("/etc/hosts", "/etc/hostname", "/etc/resolv.conf")
 #: Variables that runtimes set inside, by name; their values say which runtime, never anything private.
@@ -25,10 +31,10 @@ def collect(host: Host) -> Container:
     cgroup = host.files.text("/proc/1/cgroup")
     text = host.files.text("/proc/self/mountinfo")
     mounts = text if isinstance(text, Missing) else mountinfo(text)
-    # The last mount on a point is the one that is seen.
-    root = mounts if isinstance(mounts, Missing) else ([m for m in mounts if m.point == "/"] or [None])[-1]
-    if root is None:
-        root = Missing("not_found", "no mount of /")
+    root: Mount | Missing = mounts if isinstance(mounts, Missing) else Missing("not_found", "no mount of /")
+    for mount in () if isinstance(mounts, Missing) else mounts:
+        if mount.point == "/":  # the last mount on a point is the one that is seen
+            root = mount
     found = {name: host.environment[name] for name in VARIABLES if name in host.environment}
     return Container(
         markers=tuple(path for path in MARKERS if host.files.exists(path)),

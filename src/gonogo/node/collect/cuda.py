@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Dict, List, Tuple, Union
 
 from gonogo.node import loader
 from gonogo.node.facts.missing import FAILED, Missing
@@ -21,29 +20,29 @@ def collect(host: Host) -> Cuda:
     return Cuda(loadable=_loadable(host, registered), registered=_sonames(registered), toolkit_version=_toolkit(host))
 
 
-def _sonames(libraries: Union[Tuple[Library, ...], Missing]) -> Union[Tuple[Library, ...], Missing]:
+def _sonames(libraries: tuple[Library, ...] | Missing) -> tuple[Library, ...] | Missing:
     if isinstance(libraries, Missing):
         return libraries
     return tuple(library for library in libraries if _SONAME.match(library.name))
 
 
-def _loadable(host: Host, registered: Union[Tuple[Library, ...], Missing]) -> Tuple[Library, ...]:
+def _loadable(host: Host, registered: tuple[Library, ...] | Missing) -> tuple[Library, ...]:
     in_path = [lib for folder in loader.library_path(host) for lib in _in_folder(host, folder, "LD_LIBRARY_PATH")]
     in_cache = () if isinstance(registered, Missing) else registered
     in_default = [lib for folder in loader.DEFAULT_FOLDERS for lib in _in_folder(host, folder, "default folder")]
-    found: Dict[str, Library] = {}
+    found: dict[str, Library] = {}
     for library in (*in_path, *in_cache, *in_default):
         if _SONAME.match(library.name):
             found.setdefault(library.name, library)
     return tuple(found.values())
 
 
-def _in_folder(host: Host, folder: str, found_by: str) -> List[Library]:
+def _in_folder(host: Host, folder: str, found_by: str) -> list[Library]:
     names = host.files.names(folder)
     return [] if isinstance(names, Missing) else [Library(name, f"{folder}/{name}", found_by) for name in names]
 
 
-def _toolkit(host: Host) -> Union[str, Missing]:
+def _toolkit(host: Host) -> str | Missing:
     text = host.files.text(TOOLKIT)
     if isinstance(text, Missing):
         return text

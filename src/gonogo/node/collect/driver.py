@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Union
 
 from gonogo.node import loader
 from gonogo.node.facts.missing import NOT_FOUND, Missing
@@ -27,7 +26,7 @@ def collect(host: Host) -> Driver:
     )
 
 
-def _module_version(host: Host, banner: Union[str, Missing]) -> Union[str, Missing]:
+def _module_version(host: Host, banner: str | Missing) -> str | Missing:
     loaded = host.files.text("/sys/module/nvidia/version")
     if not isinstance(loaded, Missing) and re.match(r"[0-9]+\.[0-9.]+$", loaded.strip()):
         return loaded.strip()

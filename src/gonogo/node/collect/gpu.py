@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional, Tuple, Union
+from typing import Any
 
 from gonogo.node import nvidia_smi
 from gonogo.node.facts.missing import FAILED, NOT_FOUND, NOT_SUPPORTED, Missing, known
@@ -10,9 +10,6 @@ from gonogo.node.facts.sections.gpu import Gpu, GpuDevice, GpuProcess
 from gonogo.node.parse.event_reasons import active_reasons
 from gonogo.node.ports.devices import Devices
 from gonogo.node.ports.host import Host
-
-OWN_CHILD = True  # NVML can hang and crash
-LIMIT_SECONDS = 2.0
 
 #: Counters in nanoseconds since the driver was loaded. The first two ids never moved; the other two did, so by name.
 COUNTERS = {
@@ -25,7 +22,7 @@ _SM, _MEMORY, _TEMPERATURE_GPU = 1, 2, 0  # NVML_CLOCK_SM, NVML_CLOCK_MEM, NVML_
 _NO_VALUE = 0xFFFFFFFFFFFFFFFF  # NVML_VALUE_NOT_AVAILABLE as an unsigned 64-bit number
 
 
-def collect(host: Host) -> Union[Gpu, Missing]:
+def collect(host: Host) -> Gpu | Missing:
     """Missing(not_found) only where neither NVML's library nor nvidia-smi exists."""
     devices = host.devices
     problem = devices.open()
@@ -54,7 +51,7 @@ def _device(nvml: Devices, index: int) -> GpuDevice:
     reasons = ask("nvmlDeviceGetCurrentClocksEventReasons")
     mig = ask("nvmlDeviceGetMigMode")
     return GpuDevice(
-        index=index,
+        device_index=index,
         name=ask("nvmlDeviceGetName"),
         pci_bus_id=_member(pci, "busId"),
         pci_device_id=_pci_id(_member(pci, "pciDeviceId")),
@@ -79,27 +76,27 @@ def _device(nvml: Devices, index: int) -> GpuDevice:
     )
 
 
-def _counters(nvml: Devices, index: int) -> Union[Dict[str, int], Missing]:
+def _counters(nvml: Devices, index: int) -> dict[str, int] | Missing:
     values = nvml.field_values(index, tuple(COUNTERS.values()))
     found = {reason: values[name] for reason, name in COUNTERS.items()}
     present = {reason: value for reason, value in found.items() if isinstance(value, int)}
     return present or next(iter(found.values()))
 
 
-def _processes(ask: Any) -> Union[Tuple[GpuProcess, ...], Missing]:
+def _processes(ask: Any) -> tuple[GpuProcess, ...] | Missing:
     compute = ask("nvmlDeviceGetComputeRunningProcesses")
     if isinstance(compute, Missing):
         return compute
     graphics = ask("nvmlDeviceGetGraphicsRunningProcesses")
-    found: List[GpuProcess] = [_process(row, "compute") for row in compute]
+    found: list[GpuProcess] = [_process(row, "compute") for row in compute]
     if not isinstance(graphics, Missing):
         seen = {process.pid for process in found}
         found += [_process(row, "graphics") for row in graphics if row["pid"] not in seen]
     return tuple(found)
 
 
-def _process(row: Dict[str, Any], kind: str) -> GpuProcess:
-    used: Optional[int] = row.get("usedGpuMemory")
+def _process(row: dict[str, Any], kind: str) -> GpuProcess:
+    used: int | None = row.get("usedGpuMemory")
     return GpuProcess(row["pid"], kind, Missing(NOT_SUPPORTED) if used is None or used == _NO_VALUE else used)
 
 
@@ -110,19 +107,19 @@ def _member(structure: Any, name: str) -> Any:
     return Missing(FAILED, f"no {name} in NVML's answer") if value is None else value
 
 
-def _thousandth(milliwatts: Union[int, Missing]) -> Union[float, Missing]:
+def _thousandth(milliwatts: int | Missing) -> float | Missing:
     return milliwatts if isinstance(milliwatts, Missing) else milliwatts / 1000
 
 
-def _pci_id(packed: Union[int, Missing]) -> Union[str, Missing]:
+def _pci_id(packed: int | Missing) -> str | Missing:
     # NVML packs the device id into the upper and the vendor id into the lower sixteen bits.
     return packed if isinstance(packed, Missing) else f"{packed & 0xFFFF:04x}:{packed >> 16 & 0xFFFF:04x}"
 
 
-def _performance_state(state: Union[int, Missing]) -> Union[int, Missing]:
+def _performance_state(state: int | Missing) -> int | Missing:
     # NVML_PSTATE_UNKNOWN is 32.
     return Missing(NOT_SUPPORTED) if not isinstance(known(state), int) or state == 32 else state
 
 
-def _flag(value: Union[int, Missing]) -> Union[bool, Missing]:
+def _flag(value: int | Missing) -> bool | Missing:
     return value if isinstance(value, Missing) else bool(value)

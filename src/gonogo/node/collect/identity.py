@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Dict, List, Tuple, Union
-
 from gonogo.node.facts.missing import NOT_FOUND, UNCOLLECTED, Missing
 from gonogo.node.facts.sections.identity import Identity, PciDevice
 from gonogo.node.parse import keyed
@@ -29,18 +27,18 @@ def collect(host: Host) -> Identity:
     )
 
 
-def _release(host: Host, path: str) -> Union[Dict[str, str], Missing]:
+def _release(host: Host, path: str) -> dict[str, str] | Missing:
     text = host.files.text(path)
     if isinstance(text, Missing):
         return text
     return {key: value for key, value in keyed.release(text).items() if "SERIAL" not in key}
 
 
-def _nvidia_devices(host: Host) -> Union[Tuple[PciDevice, ...], Missing]:
+def _nvidia_devices(host: Host) -> tuple[PciDevice, ...] | Missing:
     addresses = host.files.names(PCI)
     if isinstance(addresses, Missing):
         return addresses
-    found: List[PciDevice] = []
+    found: list[PciDevice] = []
     for address in addresses:
         if _hexadecimal(host, address, "vendor") == "10de":
             found.append(
@@ -57,7 +55,7 @@ def _hexadecimal(host: Host, address: str, attribute: str) -> str:
     return digits[2:] if digits.startswith("0x") else digits
 
 
-def _dmi(host: Host) -> Union[Dict[str, str], Missing]:
+def _dmi(host: Host) -> dict[str, str] | Missing:
     present = host.files.names(DMI)
     if isinstance(present, Missing):
         return present

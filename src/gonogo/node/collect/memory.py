@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Callable, Dict, Mapping, TypeVar, Union
+from typing import Callable, Mapping, TypeVar
 
 from gonogo.node.facts.missing import NOT_FOUND, Missing
 from gonogo.node.facts.sections.memory import Memory
@@ -12,7 +12,7 @@ from gonogo.node.ports.host import Host
 Number = TypeVar("Number", int, float)
 
 
-def collect(host: Host) -> Union[Memory, Missing]:
+def collect(host: Host) -> Memory | Missing:
     """Missing when there is no readable meminfo; pressure and counters are facts of their own."""
     text = host.files.text("/proc/meminfo")
     if isinstance(text, Missing):
@@ -47,12 +47,12 @@ def collect(host: Host) -> Union[Memory, Missing]:
     )
 
 
-def _parsed(host: Host, path: str, parse: Callable[[str], Dict[str, Number]]) -> Union[Dict[str, Number], Missing]:
+def _parsed(host: Host, path: str, parse: Callable[[str], dict[str, Number]]) -> dict[str, Number] | Missing:
     text = host.files.text(path)
     return text if isinstance(text, Missing) else parse(text)
 
 
-def _pick(values: Union[Mapping[str, Number], Missing], key: str) -> Union[Number, Missing]:
+def _pick(values: Mapping[str, Number] | Missing, key: str) -> Number | Missing:
     if isinstance(values, Missing):
         return values
     return values.get(key, Missing(NOT_FOUND))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Dict, List, Sequence, Tuple, Union
+from typing import Sequence
 
 from gonogo.node import interpreter
 from gonogo.node.facts.missing import NOT_FOUND, Missing
@@ -12,17 +12,14 @@ from gonogo.node.facts.sections.python import Distribution, Python, Torch
 from gonogo.node.parse import keyed, torch_version
 from gonogo.node.ports.host import Host
 
-OWN_CHILD = True  # runs a program of the user's
-LIMIT_SECONDS = interpreter.LIMIT_SECONDS + 2.0
-
 _INFO = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._]*)-([^-]+?)(?:-py[0-9.]+)?\.(?:dist-info|egg-info)$")
-#: libcudart.so.13, libcudart.so.13.0.96, libcudart.so.11.0 and the renamed libcudart-9335f6a2.so.12 of a repaired wheel.
+#: libcudart.so.13, libcudart.so.13.0.96, libcudart.so.11.0, the libcudart-9335f6a2.so.12 of a repaired wheel.
 _CUDART = re.compile(r"^libcudart(?:-[0-9a-f]{8})?\.so\.([0-9]+)((?:\.[0-9]+)*)$")
 _EXTENSION_MACHINE = re.compile(r"^_C\.cpython-[0-9]+[a-z]*-([a-z0-9_]+)-linux-gnu\.so$")
 CONSTRAINT_FILE = "/etc/pip/constraint.txt"
 
 
-def collect(host: Host) -> Union[Python, Missing]:
+def collect(host: Host) -> Python | Missing:
     """Missing(not_found) when there is no Python to judge; an interpreter that does not run is a fact."""
     choice = interpreter.choose(host)
     if isinstance(choice, Missing):
@@ -30,7 +27,7 @@ def collect(host: Host) -> Union[Python, Missing]:
     answer = interpreter.ask(host, choice)
     constraint_file, constraints = _constraints(host, choice)
     if isinstance(answer, Missing):
-        paths: Tuple[str, ...] = tuple(interpreter.guessed_search_path(host, choice.executable))
+        paths: tuple[str, ...] = tuple(interpreter.guessed_search_path(host, choice.executable))
         torch_folder = ""
         own = Python(choice.executable, choice.origin, start=answer)
     else:
@@ -48,8 +45,7 @@ def collect(host: Host) -> Union[Python, Missing]:
         )
     torch = _torch(host, torch_folder, paths)
     folders = [path for path in dict.fromkeys(paths) if host.files.kind(path) == "folder"]
-    return Python(
-        **{name: getattr(own, name) for name in Python.__dataclass_fields__ if name not in _READ_FROM_FILES},
+    return own._replace(
         search_path=paths,
         distributions=_distributions(host, folders),
         torch=torch,
@@ -59,11 +55,8 @@ def collect(host: Host) -> Union[Python, Missing]:
     )
 
 
-_READ_FROM_FILES = ("search_path", "distributions", "torch", "cuda_libraries", "constraint_file", "constraints")
-
-
-def _distributions(host: Host, folders: Sequence[str]) -> Tuple[Distribution, ...]:
-    found: List[Distribution] = []
+def _distributions(host: Host, folders: Sequence[str]) -> tuple[Distribution, ...]:
+    found: list[Distribution] = []
     for folder in folders:
         names = host.files.names(folder)
         for name in () if isinstance(names, Missing) else names:
@@ -73,7 +66,7 @@ def _distributions(host: Host, folders: Sequence[str]) -> Tuple[Distribution, ..
     return tuple(found)
 
 
-def _torch(host: Host, folder: str, paths: Sequence[str]) -> Union[Torch, Missing]:
+def _torch(host: Host, folder: str, paths: Sequence[str]) -> Torch | Missing:
     candidates = [folder] if folder else [f"{path}/torch" for path in paths]
     for candidate in candidates:
         text = host.files.text(f"{candidate}/version.py")
@@ -92,7 +85,7 @@ def _torch(host: Host, folder: str, paths: Sequence[str]) -> Union[Torch, Missin
     return Missing(NOT_FOUND)
 
 
-def _extension_machine(host: Host, folder: str) -> Union[str, Missing]:
+def _extension_machine(host: Host, folder: str) -> str | Missing:
     names = host.files.names(folder)
     for name in () if isinstance(names, Missing) else names:
         found = _EXTENSION_MACHINE.match(name)
@@ -102,9 +95,9 @@ def _extension_machine(host: Host, folder: str) -> Union[str, Missing]:
 
 
 def _cuda_libraries(
-    host: Host, folders: Sequence[str], torch: Union[Torch, Missing], prefix: Union[str, Missing]
-) -> Tuple[Library, ...]:
-    places: Dict[str, str] = {}
+    host: Host, folders: Sequence[str], torch: Torch | Missing, prefix: str | Missing
+) -> tuple[Library, ...]:
+    places: dict[str, str] = {}
     for folder in folders:
         packages = host.files.names(f"{folder}/nvidia")
         for package in () if isinstance(packages, Missing) else packages:
@@ -113,7 +106,7 @@ def _cuda_libraries(
         places.setdefault(f"{torch.folder}/lib", "torch/lib")
     if not isinstance(prefix, Missing) and prefix not in ("/usr", "/usr/local"):
         places.setdefault(f"{prefix}/lib", "the environment's lib")
-    found: List[Library] = []
+    found: list[Library] = []
     for place, how in places.items():
         names = host.files.names(place)
         for name in () if isinstance(names, Missing) else names:
@@ -124,11 +117,9 @@ def _cuda_libraries(
     return tuple(found)
 
 
-def _constraints(
-    host: Host, choice: interpreter.Choice
-) -> Tuple[Union[str, Missing], Union[Dict[str, str], Missing]]:
+def _constraints(host: Host, choice: interpreter.Choice) -> tuple[str | Missing, dict[str, str] | Missing]:
     named = choice.environment.get("PIP_CONSTRAINT", "").split()
-    problem: Union[str, Missing] = Missing(NOT_FOUND)
+    problem: str | Missing = Missing(NOT_FOUND)
     for path in named or [CONSTRAINT_FILE]:
         text = host.files.text(path)
         if not isinstance(text, Missing):

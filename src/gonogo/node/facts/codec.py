@@ -1,21 +1,21 @@
 """Facts to JSON-ready data and back.
 
-Encoding runs on Python 3.8 (in the zipapp). Decoding resolves the dataclasses' annotations and is used by the
+Encoding runs on Python 3.8 (in the zipapp). Decoding resolves the sections' annotations and is used by the
 judging side only.
 """
 
 from __future__ import annotations
 
 import collections.abc
-import dataclasses
 import importlib
-import pkgutil
+import types
 import typing
-from typing import Any, Dict, List, Mapping
+from typing import Any, Mapping
 
 from gonogo.node.facts import document, sections
 from gonogo.node.facts.document import CollectorRun, Facts
 from gonogo.node.facts.missing import REASONS, UNCOLLECTED, Missing
+from gonogo.node.modules import submodules
 
 
 class FactsError(ValueError):
@@ -29,8 +29,8 @@ def encode_value(value: Any) -> Any:
     """``value`` as JSON-ready data. A Missing becomes ``{"missing": reason, "detail": ...}``; defaults are left out."""
     if isinstance(value, Missing):
         return {"missing": value.reason, **({"detail": value.detail} if value.detail else {})}
-    if dataclasses.is_dataclass(value):
-        pairs = ((name, getattr(value, name)) for name in value.__dataclass_fields__)
+    if hasattr(value, "_fields"):
+        pairs = zip(value._fields, value)
         return {name: encode_value(item) for name, item in pairs if item is not UNCOLLECTED}
     if isinstance(value, (tuple, list)):
         return [encode_value(item) for item in value]
@@ -39,7 +39,7 @@ def encode_value(value: Any) -> Any:
     return value
 
 
-def document_of(encoded: Mapping[str, Any], collectors: Any, collected_at: str, tool_version: str) -> Dict[str, Any]:
+def document_of(encoded: Mapping[str, Any], collectors: Any, collected_at: str, tool_version: str) -> dict[str, Any]:
     """The facts document around already encoded sections."""
     return {
         "schema": document.SCHEMA,
@@ -54,13 +54,13 @@ def document_of(encoded: Mapping[str, Any], collectors: Any, collected_at: str, 
 # -- decoding ---------------------------------------------------------------------------------------------------------
 
 
-def section_names() -> List[str]:
+def section_names() -> list[str]:
     """The names of all sections, in alphabetical order."""
-    return sorted(module.name for module in pkgutil.iter_modules(sections.__path__))
+    return submodules(sections.__path__)
 
 
 def section_type(name: str) -> Any:
-    """The dataclass of section ``name``, or None when there is no such section."""
+    """The type of section ``name``, or None when there is no such section."""
     if not name.isidentifier():
         return None
     try:
@@ -70,10 +70,12 @@ def section_type(name: str) -> Any:
     return getattr(module, name.capitalize(), None)
 
 
-_HINTS: Dict[type, Dict[str, Any]] = {}
+# X | Y and Union[X, Y] are different things until Python 3.14.
+_UNIONS = (typing.Union, getattr(types, "UnionType", None))
+_HINTS: dict[type, dict[str, Any]] = {}
 
 
-def _hints(kind: type) -> Dict[str, Any]:
+def _hints(kind: type) -> dict[str, Any]:
     if kind not in _HINTS:
         _HINTS[kind] = typing.get_type_hints(kind)
     return _HINTS[kind]
@@ -82,7 +84,7 @@ def _hints(kind: type) -> Dict[str, Any]:
 def decode_value(kind: Any, data: Any, where: str, lenient: bool = False) -> Any:
     """``data`` as a value of type ``kind``; ``where`` is its path for messages. ``lenient`` ignores unknown keys."""
     origin = typing.get_origin(kind)
-    if origin is typing.Union:
+    if origin in _UNIONS:
         options = typing.get_args(kind)
         if Missing in options and isinstance(data, dict) and "missing" in data:
             return _decode_missing(data, where)
@@ -97,19 +99,19 @@ def decode_value(kind: Any, data: Any, where: str, lenient: bool = False) -> Any
             raise FactsError(f"{where}: expected an object, got {_kind_of(data)}")
         value_kind = typing.get_args(kind)[1]
         return {key: decode_value(value_kind, entry, f"{where}.{key}", lenient) for key, entry in data.items()}
-    if dataclasses.is_dataclass(kind):
-        return _decode_dataclass(typing.cast(type, kind), data, where, lenient)
+    if hasattr(kind, "_fields"):
+        return _decode_record(kind, data, where, lenient)
     return _decode_scalar(kind, data, where)
 
 
-def _decode_missing(data: Dict[str, Any], where: str) -> Missing:
+def _decode_missing(data: dict[str, Any], where: str) -> Missing:
     reason, detail = data["missing"], data.get("detail", "")
     if reason not in REASONS or not isinstance(detail, str):
         raise FactsError(f"{where}: unknown reason {reason!r} for a missing fact")
     return Missing(reason, detail)
 
 
-def _decode_dataclass(kind: type, data: Any, where: str, lenient: bool) -> Any:
+def _decode_record(kind: Any, data: Any, where: str, lenient: bool) -> Any:
     if not isinstance(data, dict):
         raise FactsError(f"{where}: expected an object, got {_kind_of(data)}")
     hints = _hints(kind)
@@ -120,12 +122,8 @@ def _decode_dataclass(kind: type, data: Any, where: str, lenient: bool) -> Any:
     try:
         return kind(**values)
     except TypeError:
-        lacking = [f.name for f in dataclasses.fields(kind) if _required(f) and f.name not in values]
+        lacking = [name for name in kind._fields if name not in kind._field_defaults and name not in values]
         raise FactsError(f"{where}: {', '.join(lacking)} missing") from None
-
-
-def _required(field: Any) -> bool:
-    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
 
 def _decode_scalar(kind: Any, data: Any, where: str) -> Any:
@@ -149,7 +147,7 @@ def _kind_of(data: Any) -> str:
 
 
 def decode_section(name: str, data: Any, lenient: bool = False) -> Any:
-    """Section ``name`` as its dataclass, or the Missing that ``data`` spells. Raises FactsError."""
+    """Section ``name`` as its own type, or the Missing that ``data`` spells. Raises FactsError."""
     kind = section_type(name)
     if kind is None:
         raise FactsError(f"unknown section {name!r}")

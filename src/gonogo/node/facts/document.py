@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, Mapping, Tuple
+from typing import Any, Mapping, NamedTuple
 
 SCHEMA = "gonogo/facts"
 SCHEMA_VERSION = 1
 
 
-@dataclass(frozen=True)
-class CollectorRun:
+class CollectorRun(NamedTuple):
     """How one collector went: ``outcome`` is ok or the reason that its section is missing."""
 
     name: str
@@ -18,11 +16,10 @@ class CollectorRun:
     outcome: str = "ok"
 
 
-@dataclass(frozen=True)
-class Facts:
-    """``sections`` maps a section's name to its dataclass or to a Missing; see the modules beside this one."""
+class Facts(NamedTuple):
+    """``sections`` maps a section's name to its own type or to a Missing; see the modules beside this one."""
 
     sections: Mapping[str, Any]
     collected_at: str = ""  # UTC, ISO 8601
     tool_version: str = ""
-    collectors: Tuple[CollectorRun, ...] = field(default=())
+    collectors: tuple[CollectorRun, ...] = ()

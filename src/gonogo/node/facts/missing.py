@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Optional, TypeVar, Union
+from typing import NamedTuple, TypeVar
 
 T = TypeVar("T")
 
@@ -23,8 +22,7 @@ FAILED = "failed"
 REASONS = (NOT_SUPPORTED, PERMISSION_DENIED, TIMED_OUT, NOT_FOUND, NOT_COLLECTED, FAILED)
 
 
-@dataclass(frozen=True)
-class Missing:
+class Missing(NamedTuple):
     """A fact without a value: ``reason`` is one of :data:`REASONS`, ``detail`` one line for people."""
 
     reason: str
@@ -39,7 +37,7 @@ class Missing:
 UNCOLLECTED = Missing(NOT_COLLECTED)
 
 
-def known(fact: Union[T, Missing]) -> Optional[T]:
+def known(fact: T | Missing) -> T | None:
     """The value of ``fact``, or None when it is missing."""
     return None if isinstance(fact, Missing) else fact
 

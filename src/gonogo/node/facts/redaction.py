@@ -9,15 +9,47 @@ from __future__ import annotations
 import base64
 import os
 import re
-from typing import Any, Iterable, List, Pattern
+from typing import Any, Iterable, Pattern
 
 #: Names too common to be anybody's: overwriting them would only spoil paths and messages.
 COMMON_NAMES = frozenset(
-    "root user users ubuntu debian nvidia admin runner docker podman spark dgx vm host localhost python conda torch cuda "
-    "home work opt usr lib bin data local train test app".split()
+    [
+        "root",
+        "user",
+        "users",
+        "ubuntu",
+        "debian",
+        "nvidia",
+        "admin",
+        "runner",
+        "docker",
+        "podman",
+        "spark",
+        "dgx",
+        "vm",
+        "host",
+        "localhost",
+        "python",
+        "conda",
+        "torch",
+        "cuda",
+        "home",
+        "work",
+        "opt",
+        "usr",
+        "lib",
+        "bin",
+        "data",
+        "local",
+        "train",
+        "test",
+        "app",
+    ]
 )
 #: Facts whose value is a version: four numbers with dots are no address there.
-VERSION_KEYS = frozenset({"version", "driver_version", "cuda_version", "toolkit_version", "constraints", "tool_version"})
+VERSION_KEYS = frozenset(
+    {"version", "driver_version", "cuda_version", "toolkit_version", "constraints", "tool_version"}
+)
 
 _ALWAYS = [
     r"(?<=/home/)[^/\s:'\"\0]+",
@@ -37,7 +69,7 @@ class Redactor:
     """Built from what is private on this machine; ``redact`` works on JSON-ready data."""
 
     def __init__(self, users: Iterable[str] = (), hosts: Iterable[str] = (), homes: Iterable[str] = ()) -> None:
-        own: List[str] = []
+        own: list[str] = []
         for home in homes:
             parent, _, name = home.rstrip("/").rpartition("/")
             if parent not in ("", "/home", "/Users") and name:
@@ -46,7 +78,7 @@ class Redactor:
             if len(name) >= 3 and name.lower() not in COMMON_NAMES:
                 own.append(f"(?<![A-Za-z0-9_]){re.escape(name)}(?![A-Za-z0-9_])")
         # Homes first: a name inside a path is then already gone.
-        self._patterns: List[Pattern[str]] = [re.compile(pattern) for pattern in own + _ALWAYS]
+        self._patterns: list[Pattern[str]] = [re.compile(pattern) for pattern in own + _ALWAYS]
         self._address = re.compile(_ADDRESS)
 
     def text(self, text: str, addresses: bool = True) -> str:
@@ -65,7 +97,9 @@ class Redactor:
             if set(data) == {"base64"}:
                 return {"base64": self._binary(data["base64"])}
             inherited = key if key in VERSION_KEYS else ""
-            return {self.text(name, addresses=False): self.redact(item, inherited or name) for name, item in data.items()}
+            return {
+                self.text(name, addresses=False): self.redact(item, inherited or name) for name, item in data.items()
+            }
         return data
 
     def _binary(self, encoded: str) -> str:
@@ -73,11 +107,11 @@ class Redactor:
         return base64.b64encode(self.text(content, addresses=False).encode("latin-1")).decode("ascii")
 
 
-def _mask(found: "re.Match[str]") -> str:
+def _mask(found: re.Match[str]) -> str:
     return re.sub(r"[^:/]", "x", found.group(0))
 
 
-def _mask_address(found: "re.Match[str]") -> str:
+def _mask_address(found: re.Match[str]) -> str:
     text = found.group(0)
     public_knowledge = text.startswith(("127.", "0.")) or text == "255.255.255.255"
     valid = all(int(part) < 256 for part in text.split("."))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Tuple
-
 #: nvml.h nvmlClocksEventReason*: bit to name, in nvidia-smi's words.
 EVENT_REASONS = {
     0x001: "gpu_idle",
@@ -18,8 +16,6 @@ EVENT_REASONS = {
 }
 
 
-def active_reasons(bits: int) -> Tuple[str, ...]:
+def active_reasons(bits: int) -> tuple[str, ...]:
     """The names of the active clocks event reasons, lowest bit first; unknown bits by number."""
-    return tuple(
-        EVENT_REASONS.get(1 << position, f"bit {position}") for position in range(64) if bits & 1 << position
-    )
+    return tuple(EVENT_REASONS.get(1 << position, f"bit {position}") for position in range(64) if bits & 1 << position)

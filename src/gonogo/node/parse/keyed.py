@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Dict, Optional
 
 _MEMINFO = re.compile(r"^([A-Za-z0-9_()]+):\s+([0-9]{1,18})(?:\s+(kB))?\s*$", re.MULTILINE)
 _VMSTAT = re.compile(r"^([a-z0-9_]+) ([0-9]{1,18})$", re.MULTILINE)
@@ -12,26 +11,26 @@ _RELEASE = re.compile(r"^\s*([A-Za-z_][A-Za-z0-9_]*)=(.*)$", re.MULTILINE)
 _PIN = re.compile(r"^\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*===?\s*([A-Za-z0-9][A-Za-z0-9.!+_-]*)")
 
 
-def meminfo(text: str) -> Dict[str, int]:
+def meminfo(text: str) -> dict[str, int]:
     """/proc/meminfo: values in kB become bytes, counts (HugePages_Total) stay counts."""
     return {key: int(number) * (1024 if unit else 1) for key, number, unit in _MEMINFO.findall(text)}
 
 
-def vmstat(text: str) -> Dict[str, int]:
+def vmstat(text: str) -> dict[str, int]:
     """/proc/vmstat."""
     return {key: int(number) for key, number in _VMSTAT.findall(text)}
 
 
-def pressure(text: str) -> Dict[str, float]:
+def pressure(text: str) -> dict[str, float]:
     """/proc/pressure/*: ``some_avg10``, ``some_avg60``, ``full_avg10``, ``full_avg60`` in percent."""
-    found: Dict[str, float] = {}
+    found: dict[str, float] = {}
     for kind, avg10, avg60 in _PRESSURE.findall(text):
         found[f"{kind}_avg10"] = float(avg10)
         found[f"{kind}_avg60"] = float(avg60)
     return found
 
 
-def release(text: str) -> Dict[str, str]:
+def release(text: str) -> dict[str, str]:
     """os-release, dgx-release, fastos-release: shell assignments; later lines win (an update appends its own)."""
     return {key: _unquoted(value.strip()) for key, value in _RELEASE.findall(text)}
 
@@ -40,9 +39,9 @@ def _unquoted(value: str) -> str:
     return value[1:-1] if len(value) >= 2 and value[0] == value[-1] and value[0] in "'\"" else value
 
 
-def constraints(text: str) -> Dict[str, str]:
+def constraints(text: str) -> dict[str, str]:
     """Exact pins (name==version) of a pip constraint file, names normalised; anything else is passed over."""
-    found: Dict[str, str] = {}
+    found: dict[str, str] = {}
     for line in text.splitlines():
         pin = _PIN.match(line)
         if pin:
@@ -55,7 +54,7 @@ def normalised(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def version_in_library_name(path: str) -> Optional[str]:
+def version_in_library_name(path: str) -> str | None:
     """580.95.05 of libcuda.so.580.95.05; None for a bare major (libcuda.so.1)."""
     found = re.search(r"\.so\.([0-9]+(?:\.[0-9]+)+)$", path)
     return found.group(1) if found else None

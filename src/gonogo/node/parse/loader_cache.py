@@ -9,7 +9,7 @@ format cache ("ld.so-1.7.0") may stand before it.
 from __future__ import annotations
 
 import struct
-from typing import List, NamedTuple
+from typing import NamedTuple
 
 _MAGIC = b"glibc-ld.so.cache1.1"
 _HEADER_BYTES = 48
@@ -29,7 +29,7 @@ class CacheEntry(NamedTuple):
     machine: str
 
 
-def entries(content: bytes, prefix: str) -> List[CacheEntry]:
+def entries(content: bytes, prefix: str) -> list[CacheEntry]:
     """The entries whose soname begins with ``prefix``, in the cache's order; a truncated cache gives what it holds."""
     start = content.find(_MAGIC)
     wanted = prefix.encode("utf-8", "replace")

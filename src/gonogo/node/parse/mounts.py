@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import List, NamedTuple
+from typing import NamedTuple
 
 
 class Mount(NamedTuple):
@@ -15,7 +15,7 @@ class Mount(NamedTuple):
     source: str
 
 
-def mountinfo(text: str) -> List[Mount]:
+def mountinfo(text: str) -> list[Mount]:
     """All mounts in the order of the file; malformed lines are passed over."""
     found = []
     for line in text.splitlines():

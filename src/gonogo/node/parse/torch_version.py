@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Dict, Optional
 
 _ASSIGNMENT = re.compile(
     r"^(__version__|version|cuda|hip|git_version)[ \t]*(?::[^=\n]*)?=[ \t]*(?:(None)|u?'([^'\n]*)'|u?\"([^\"\n]*)\")",
@@ -11,9 +10,9 @@ _ASSIGNMENT = re.compile(
 )
 
 
-def read(text: str) -> Dict[str, Optional[str]]:
+def read(text: str) -> dict[str, str | None]:
     """``{"version": "2.9.1+cu130", "cuda": "13.0", "hip": None, ...}`` of what is assigned; None for None."""
-    found: Dict[str, Optional[str]] = {}
+    found: dict[str, str | None] = {}
     for name, none, single, double in _ASSIGNMENT.findall(text):
         key = "version" if name == "__version__" else name
         if key == "version" and name != "__version__" and "version" in found:

@@ -7,8 +7,7 @@ import select
 import signal
 import subprocess
 import time
-from dataclasses import dataclass
-from typing import Any, Dict, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Mapping, NamedTuple, Sequence
 
 from gonogo.node.facts.missing import FAILED, TIMED_OUT, Missing, missing_from
 
@@ -16,8 +15,7 @@ from gonogo.node.facts.missing import FAILED, TIMED_OUT, Missing, missing_from
 LIMIT_BYTES = 1 << 20
 
 
-@dataclass(frozen=True)
-class Completed:
+class Completed(NamedTuple):
     """A program that ended: ``status`` is its exit status, or minus the number of the signal that ended it."""
 
     status: int
@@ -41,9 +39,9 @@ class Commands:
         self,
         argv: Sequence[str],
         limit_seconds: float,
-        environment: Optional[Mapping[str, str]] = None,
-        user_and_group: Optional[Tuple[int, int]] = None,
-    ) -> Union[Completed, Missing]:
+        environment: Mapping[str, str] | None = None,
+        user_and_group: tuple[int, int] | None = None,
+    ) -> Completed | Missing:
         """Run ``argv`` without a shell and with an empty standard input, in a session of its own.
 
         ``user_and_group`` (ids) is who it runs as; root only.
@@ -60,7 +58,7 @@ class Commands:
                 env=None if environment is None else dict(environment),
                 start_new_session=True,
                 bufsize=0,
-                preexec_fn=None if user_and_group is None else lambda: _become(user_and_group),
+                preexec_fn=None if user_and_group is None else lambda: _become(user_and_group),  # noqa: PLW1509 - single-threaded here
             )
         except OSError as error:
             return missing_from(error)
@@ -69,18 +67,16 @@ class Commands:
         return _communicate(child, time.monotonic() + limit_seconds, limit_seconds)
 
 
-def _become(user_and_group: Tuple[int, int]) -> None:
+def _become(user_and_group: tuple[int, int]) -> None:
     user, group = user_and_group
     os.setgroups([group])
     os.setgid(group)
     os.setuid(user)
 
 
-def _communicate(
-    child: subprocess.Popen[bytes], deadline: float, limit_seconds: float
-) -> Union[Completed, Missing]:
+def _communicate(child: subprocess.Popen[bytes], deadline: float, limit_seconds: float) -> Completed | Missing:
     assert child.stdout is not None and child.stderr is not None
-    kept: Dict[int, bytearray] = {child.stdout.fileno(): bytearray(), child.stderr.fileno(): bytearray()}
+    kept: dict[int, bytearray] = {child.stdout.fileno(): bytearray(), child.stderr.fileno(): bytearray()}
     out, err = child.stdout.fileno(), child.stderr.fileno()
     poller = select.poll()
     for descriptor in kept:
@@ -151,10 +147,13 @@ class ReplayedCommands(Commands):
         self,
         argv: Sequence[str],
         limit_seconds: float,
-        environment: Optional[Mapping[str, str]] = None,
-        user_and_group: Optional[Tuple[int, int]] = None,
-    ) -> Union[Completed, Missing]:
-        return self._answers.get(command_key(argv), Missing("not_collected", "not in the recording"))
+        environment: Mapping[str, str] | None = None,
+        user_and_group: tuple[int, int] | None = None,
+    ) -> Completed | Missing:
+        answer: Completed | Missing = self._answers.get(
+            command_key(argv), Missing("not_collected", "not in the recording")
+        )
+        return answer
 
 
 def command_key(argv: Sequence[str]) -> str:

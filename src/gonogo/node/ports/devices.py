@@ -6,8 +6,7 @@ library can crash: use this only in a child that may be abandoned (``gonogo.node
 
 from __future__ import annotations
 
-import ctypes
-from typing import Any, Dict, Mapping, Optional, Sequence, Union
+from typing import Any, Mapping, Sequence
 
 from gonogo.node.facts.missing import FAILED, NOT_FOUND, NOT_SUPPORTED, PERMISSION_DENIED, TIMED_OUT, Missing
 
@@ -20,16 +19,20 @@ class Devices:
 
     def __init__(self) -> None:
         self._nvml: Any = None
-        self._handles: Dict[int, Any] = {}
+        self._handles: dict[int, Any] = {}
 
-    def open(self) -> Optional[Missing]:
+    def open(self) -> Missing | None:
         """Start NVML; None when it answers, else why not. not_found means that its library is not installed."""
+        import ctypes  # in the child that opens it, not at start-up
+
         try:
             # The library first: where there is none, the binding (28 ms to import) is not worth loading.
             ctypes.CDLL("libnvidia-ml.so.1")
         except OSError as error:
             text = str(error)
-            return Missing(NOT_FOUND if "cannot open shared object" in text else FAILED, text.split("\n")[0])
+            return Missing(
+                NOT_FOUND if "cannot open shared object" in text else FAILED, text.split("\n", maxsplit=1)[0]
+            )
         try:
             import pynvml
         except ImportError:
@@ -41,7 +44,7 @@ class Devices:
         self._nvml = pynvml
         return None
 
-    def call(self, function: str, device: Optional[int] = None, *arguments: Any) -> Any:
+    def call(self, function: str, device: int | None = None, *arguments: Any) -> Any:
         """``pynvml.function(handle of device, *arguments)`` as plain data, or the Missing that NVML's error means."""
         nvml = self._nvml
         if nvml is None:
@@ -57,17 +60,17 @@ class Devices:
             return plain(target(self._handles[device], *arguments))
         except nvml.NVMLError as error:
             return _missing(error)
-        except (TypeError, ValueError, AttributeError, ctypes.ArgumentError) as error:
+        except Exception as error:  # ctypes.ArgumentError, a structure that changed: never the end of the collector
             return Missing(FAILED, f"{function}: {error}")
 
-    def constant(self, name: str) -> Optional[int]:
+    def constant(self, name: str) -> int | None:
         """A constant of the binding: some field ids moved between driver branches, their names did not."""
         value = getattr(self._nvml, name, None)
         return value if isinstance(value, int) else None
 
-    def field_values(self, device: int, names: Sequence[str]) -> Dict[str, Any]:
+    def field_values(self, device: int, names: Sequence[str]) -> dict[str, Any]:
         """``{name: value or Missing}`` of nvmlDeviceGetFieldValues (constants NVML_FI_*), each with its own status."""
-        found: Dict[str, Any] = {}
+        found: dict[str, Any] = {}
         for name in names:
             field = self.constant(name)
             if field is None:
@@ -78,7 +81,7 @@ class Devices:
         return found
 
 
-def _field_value(row: Mapping[str, Any]) -> Union[int, float, Missing]:
+def _field_value(row: Mapping[str, Any]) -> int | float | Missing:
     if row["nvmlReturn"] != 0:
         return Missing(_REASONS.get(row["nvmlReturn"], FAILED), f"NVML error {row['nvmlReturn']}")
     member = {0: "dVal", 1: "uiVal", 2: "ulVal", 3: "ullVal", 4: "sllVal", 5: "siVal", 6: "usVal"}.get(row["valueType"])
@@ -93,6 +96,8 @@ def _missing(error: Any) -> Missing:
 
 def plain(value: Any) -> Any:
     """ctypes structures and arrays, byte strings and pynvml's friendly objects as dicts, lists and text."""
+    import ctypes
+
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
     if value is None or isinstance(value, (str, bool, int, float)):
@@ -112,17 +117,17 @@ class ReplayedDevices(Devices):
         super().__init__()
         self._answers = answers
 
-    def constant(self, name: str) -> Optional[int]:
+    def constant(self, name: str) -> int | None:
         value = self._answers.get(f"constant {name}")
         return value if isinstance(value, int) else None
 
-    def open(self) -> Optional[Missing]:
-        return self._answers.get("open", Missing("not_collected", "not in the recording"))
+    def open(self) -> Missing | None:
+        return self._answers.get("open", Missing("not_collected", "not in the recording"))  # type: ignore[no-any-return]
 
-    def call(self, function: str, device: Optional[int] = None, *arguments: Any) -> Any:
+    def call(self, function: str, device: int | None = None, *arguments: Any) -> Any:
         return self._answers.get(device_key(function, device, *arguments), Missing("not_collected"))
 
 
-def device_key(function: str, device: Optional[int] = None, *arguments: Any) -> str:
+def device_key(function: str, device: int | None = None, *arguments: Any) -> str:
     """The key of a call in a recording: function, device index, arguments."""
     return " ".join([function, "-" if device is None else str(device), *map(str, arguments)])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Dict, List, Union
+from typing import Any
 
 from gonogo.node.facts.missing import Missing, missing_from
 
@@ -20,14 +20,14 @@ class Files:
     def _real(self, path: str) -> str:
         return self._root + path if self._root else path
 
-    def read(self, path: str) -> Union[bytes, Missing]:
+    def read(self, path: str) -> bytes | Missing:
         """The first LIMIT_BYTES of the file. Never blocks on a FIFO."""
         try:
             descriptor = os.open(self._real(path), os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
         except OSError as error:
             return missing_from(error)
         try:
-            chunks: List[bytes] = []
+            chunks: list[bytes] = []
             left = LIMIT_BYTES
             while left > 0:
                 chunk = os.read(descriptor, min(left, 1 << 16))
@@ -41,19 +41,19 @@ class Files:
         finally:
             os.close(descriptor)
 
-    def text(self, path: str) -> Union[str, Missing]:
+    def text(self, path: str) -> str | Missing:
         """The file as text; bytes that are no UTF-8 become U+FFFD."""
         content = self.read(path)
         return content if isinstance(content, Missing) else content.decode("utf-8", "replace")
 
-    def names(self, path: str) -> Union[List[str], Missing]:
+    def names(self, path: str) -> list[str] | Missing:
         """The names in a folder, sorted."""
         try:
             return sorted(os.listdir(self._real(path)))
         except OSError as error:
             return missing_from(error)
 
-    def kind(self, path: str) -> Union[str, Missing]:
+    def kind(self, path: str) -> str | Missing:
         """file, folder or other, links followed."""
         try:
             mode = os.stat(self._real(path)).st_mode
@@ -61,7 +61,7 @@ class Files:
             return missing_from(error)
         return {0o100000: "file", 0o040000: "folder"}.get(mode & 0o170000, "other")
 
-    def resolve(self, path: str) -> Union[str, Missing]:
+    def resolve(self, path: str) -> str | Missing:
         """The path with every link followed."""
         try:
             real = os.path.realpath(self._real(path), strict=True) if _STRICT else os.path.realpath(self._real(path))
@@ -80,21 +80,21 @@ _STRICT = "strict" in (os.path.realpath.__kwdefaults__ or {})
 class ReplayedFiles(Files):
     """Answers from a recording: ``{method: {path: answer}}``, where what nobody asked for is not_collected."""
 
-    def __init__(self, answers: Dict[str, Dict[str, Any]]) -> None:
+    def __init__(self, answers: dict[str, dict[str, Any]]) -> None:
         super().__init__()
         self._answers = answers
 
     def _answer(self, method: str, path: str) -> Any:
         return self._answers.get(method, {}).get(path, Missing("not_collected", "not in the recording"))
 
-    def read(self, path: str) -> Union[bytes, Missing]:
+    def read(self, path: str) -> bytes | Missing:
         return self._answer("read", path)  # type: ignore[no-any-return]
 
-    def names(self, path: str) -> Union[List[str], Missing]:
+    def names(self, path: str) -> list[str] | Missing:
         return self._answer("names", path)  # type: ignore[no-any-return]
 
-    def kind(self, path: str) -> Union[str, Missing]:
+    def kind(self, path: str) -> str | Missing:
         return self._answer("kind", path)  # type: ignore[no-any-return]
 
-    def resolve(self, path: str) -> Union[str, Missing]:
+    def resolve(self, path: str) -> str | Missing:
         return self._answer("resolve", path)  # type: ignore[no-any-return]

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass, field
-from typing import Mapping, Optional, Tuple
+from typing import Mapping, NamedTuple
 
 from gonogo.node.ports.commands import Commands
 from gonogo.node.ports.devices import Devices
 from gonogo.node.ports.files import Files
 
 
-@dataclass(frozen=True)
-class Host:
+class Host(NamedTuple):
     """Everything that a collector may touch. ``own_prefix`` is the environment that gonogo itself runs in."""
 
-    files: Files = field(default_factory=Files)
-    commands: Commands = field(default_factory=Commands)
-    devices: Devices = field(default_factory=Devices)
-    environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    files: Files
+    commands: Commands
+    devices: Devices
+    environment: Mapping[str, str]
     system: str = ""
     machine: str = ""
     kernel_release: str = ""
@@ -33,7 +31,7 @@ class Host:
 
 def live_host(requested_python: str = "") -> Host:
     """This machine. Works on every operating system; what Linux alone has is simply not found elsewhere."""
-    uname: Tuple[str, str, str] = ("Windows", "", "")
+    uname: tuple[str, str, str] = ("Windows", "", "")
     if hasattr(os, "uname"):
         real = os.uname()
         uname = (real.sysname, real.machine, real.release)
@@ -42,6 +40,10 @@ def live_host(requested_python: str = "") -> Host:
     except OSError:  # the working folder was deleted
         folder = ""
     return Host(
+        files=Files(),
+        commands=Commands(),
+        devices=Devices(),
+        environment=os.environ,
         system=uname[0],
         machine=uname[1],
         kernel_release=uname[2],
@@ -54,7 +56,7 @@ def live_host(requested_python: str = "") -> Host:
     )
 
 
-def _own_checkout() -> Optional[str]:
+def _own_checkout() -> str | None:
     # src/gonogo/node/ports/host.py: four folders up lies src/, beside it pyproject.toml when this is a checkout.
     folder = os.path.abspath(__file__)
     for _ in range(5):

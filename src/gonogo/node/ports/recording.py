@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from dataclasses import asdict, replace
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Iterator, Mapping, Sequence
 
 from gonogo.node.facts.missing import REASONS, Missing
 from gonogo.node.ports.commands import Commands, Completed, ReplayedCommands, command_key
@@ -23,16 +22,15 @@ HOST_FIELDS = (
 )
 
 
-def empty() -> Dict[str, Any]:
+def empty() -> dict[str, Any]:
     """A recording without answers."""
     return {"files": {}, "commands": {}, "devices": {}, "environment": {}, "host": {}}
 
 
-def recording_host(inner: Host, into: Dict[str, Any]) -> Host:
+def recording_host(inner: Host, into: dict[str, Any]) -> Host:
     """A host that answers as ``inner`` does and writes every answer into the recording ``into``."""
     into["host"] = {name: getattr(inner, name) for name in HOST_FIELDS}
-    return replace(
-        inner,
+    return inner._replace(
         files=_RecordingFiles(inner.files, into["files"]),
         commands=_RecordingCommands(inner.commands, into["commands"]),
         devices=_RecordingDevices(inner.devices, into["devices"]),
@@ -57,7 +55,7 @@ def replayed_host(recording: Mapping[str, Any]) -> Host:
     )
 
 
-def merge(recordings: Sequence[Mapping[str, Any]]) -> Dict[str, Any]:
+def merge(recordings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """One recording out of those of several collectors."""
     merged = empty()
     for recording in recordings:
@@ -75,7 +73,7 @@ def _freeze(answer: Any) -> Any:
     if isinstance(answer, Missing):
         return {"missing": answer.reason, "detail": answer.detail}
     if isinstance(answer, Completed):
-        return {name: _freeze(value) for name, value in asdict(answer).items()}
+        return {name: _freeze(value) for name, value in answer._asdict().items()}
     if isinstance(answer, bytes):
         try:
             return {"text": answer.decode("utf-8")}
@@ -111,7 +109,7 @@ def _thaw(data: Any) -> Any:
 
 
 class _RecordingFiles(Files):
-    def __init__(self, inner: Files, into: Dict[str, Any]) -> None:
+    def __init__(self, inner: Files, into: dict[str, Any]) -> None:
         super().__init__()
         self._inner, self._into = inner, into
 
@@ -119,51 +117,51 @@ class _RecordingFiles(Files):
         self._into.setdefault(method, {})[path] = _freeze(answer)
         return answer
 
-    def read(self, path: str) -> Union[bytes, Missing]:
+    def read(self, path: str) -> bytes | Missing:
         return self._keep("read", path, self._inner.read(path))  # type: ignore[no-any-return]
 
-    def names(self, path: str) -> Union[List[str], Missing]:
+    def names(self, path: str) -> list[str] | Missing:
         return self._keep("names", path, self._inner.names(path))  # type: ignore[no-any-return]
 
-    def kind(self, path: str) -> Union[str, Missing]:
+    def kind(self, path: str) -> str | Missing:
         return self._keep("kind", path, self._inner.kind(path))  # type: ignore[no-any-return]
 
-    def resolve(self, path: str) -> Union[str, Missing]:
+    def resolve(self, path: str) -> str | Missing:
         return self._keep("resolve", path, self._inner.resolve(path))  # type: ignore[no-any-return]
 
 
 class _RecordingCommands(Commands):
-    def __init__(self, inner: Commands, into: Dict[str, Any]) -> None:
+    def __init__(self, inner: Commands, into: dict[str, Any]) -> None:
         self._inner, self._into = inner, into
 
     def run(
         self,
         argv: Sequence[str],
         limit_seconds: float,
-        environment: Optional[Mapping[str, str]] = None,
-        user_and_group: Optional[Tuple[int, int]] = None,
-    ) -> Union[Completed, Missing]:
+        environment: Mapping[str, str] | None = None,
+        user_and_group: tuple[int, int] | None = None,
+    ) -> Completed | Missing:
         answer = self._inner.run(argv, limit_seconds, environment, user_and_group)
         self._into[command_key(argv)] = _freeze(answer)
         return answer
 
 
 class _RecordingDevices(Devices):
-    def __init__(self, inner: Devices, into: Dict[str, Any]) -> None:
+    def __init__(self, inner: Devices, into: dict[str, Any]) -> None:
         super().__init__()
         self._inner, self._into = inner, into
 
-    def constant(self, name: str) -> Optional[int]:
+    def constant(self, name: str) -> int | None:
         value = self._inner.constant(name)
         self._into[f"constant {name}"] = value
         return value
 
-    def open(self) -> Optional[Missing]:
+    def open(self) -> Missing | None:
         answer = self._inner.open()
         self._into["open"] = _freeze(answer)
         return answer
 
-    def call(self, function: str, device: Optional[int] = None, *arguments: Any) -> Any:
+    def call(self, function: str, device: int | None = None, *arguments: Any) -> Any:
         answer = self._inner.call(function, device, *arguments)
         self._into[device_key(function, device, *arguments)] = _freeze(answer)
         return answer
@@ -172,7 +170,7 @@ class _RecordingDevices(Devices):
 class _RecordingEnvironment(Mapping[str, str]):
     """Records a variable when it is asked for by name; iterating hands out names and records nothing."""
 
-    def __init__(self, inner: Mapping[str, str], into: Dict[str, str]) -> None:
+    def __init__(self, inner: Mapping[str, str], into: dict[str, str]) -> None:
         self._inner, self._into = inner, into
 
     def __getitem__(self, name: str) -> str:

@@ -1,1 +1,1 @@
-"""One module a section: module ``memory`` holds the dataclass ``Memory``, filled by the collector of that name."""
+"""One module a section: module ``memory`` holds the type ``Memory``, filled by the collector of that name."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Tuple, Union
+from typing import NamedTuple
 
 from gonogo.node.facts.missing import UNCOLLECTED, Missing
 
 
-@dataclass(frozen=True)
-class Library:
+class Library(NamedTuple):
     """``name`` is the soname asked for (libcudart.so.13), ``found_by`` the search path that leads to ``path``."""
 
     name: str
@@ -17,14 +15,13 @@ class Library:
     found_by: str
 
 
-@dataclass(frozen=True)
-class Cuda:
+class Cuda(NamedTuple):
     """``loadable`` lists each libcudart that the dynamic loader finds now, first hit per name.
 
     ``registered`` lists every libcudart in the loader cache whose file exists, loadable by this machine's programs.
     ``toolkit_version`` is the one that /usr/local/cuda names.
     """
 
-    loadable: Union[Tuple[Library, ...], Missing] = UNCOLLECTED
-    registered: Union[Tuple[Library, ...], Missing] = UNCOLLECTED
-    toolkit_version: Union[str, Missing] = UNCOLLECTED
+    loadable: tuple[Library, ...] | Missing = UNCOLLECTED
+    registered: tuple[Library, ...] | Missing = UNCOLLECTED
+    toolkit_version: str | Missing = UNCOLLECTED

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Union
+from typing import NamedTuple
 
 from gonogo.node.facts.missing import UNCOLLECTED, Missing
 
 
-@dataclass(frozen=True)
-class Driver:
+class Driver(NamedTuple):
     """Versions as 580.95.05. Forward compatibility means that the two differ on purpose."""
 
-    kernel_module_version: Union[str, Missing] = UNCOLLECTED
-    kernel_module_open: Union[bool, Missing] = UNCOLLECTED
-    libcuda_path: Union[str, Missing] = UNCOLLECTED
-    libcuda_version: Union[str, Missing] = UNCOLLECTED
-    device_nodes: Union[bool, Missing] = UNCOLLECTED  # /dev/nvidiactl exists
+    kernel_module_version: str | Missing = UNCOLLECTED
+    kernel_module_open: bool | Missing = UNCOLLECTED
+    libcuda_path: str | Missing = UNCOLLECTED
+    libcuda_version: str | Missing = UNCOLLECTED
+    device_nodes: bool | Missing = UNCOLLECTED  # /dev/nvidiactl exists

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Mapping, Tuple, Union
+from typing import Mapping, NamedTuple
 
 from gonogo.node.facts.missing import UNCOLLECTED, Missing
 from gonogo.node.facts.sections.cuda import Library
 
 
-@dataclass(frozen=True)
-class Distribution:
+class Distribution(NamedTuple):
     """One installed distribution; ``folder`` is the entry of sys.path that holds it."""
 
     name: str  # normalised: lower case, dashes
@@ -18,19 +16,17 @@ class Distribution:
     folder: str
 
 
-@dataclass(frozen=True)
-class Torch:
+class Torch(NamedTuple):
     """What torch/version.py and the names of torch's files say, without importing it."""
 
     folder: str
-    version: Union[str, Missing] = UNCOLLECTED
-    cuda: Union[str, Missing] = UNCOLLECTED  # not_found: a build without CUDA
-    hip: Union[str, Missing] = UNCOLLECTED  # not_found: not a ROCm build
-    machine: Union[str, Missing] = UNCOLLECTED  # of its extension modules: aarch64, x86_64
+    version: str | Missing = UNCOLLECTED
+    cuda: str | Missing = UNCOLLECTED  # not_found: a build without CUDA
+    hip: str | Missing = UNCOLLECTED  # not_found: not a ROCm build
+    machine: str | Missing = UNCOLLECTED  # of its extension modules: aarch64, x86_64
 
 
-@dataclass(frozen=True)
-class Python:
+class Python(NamedTuple):
     """The interpreter that is judged. ``origin`` says how it was chosen.
 
     ``start`` is True when the interpreter ran and answered. Otherwise its reason and detail say how it failed
@@ -39,16 +35,16 @@ class Python:
 
     executable: str
     origin: str  # --python, VIRTUAL_ENV, CONDA_PREFIX, ./.venv, python3 on PATH
-    start: Union[bool, Missing] = UNCOLLECTED
+    start: bool | Missing = UNCOLLECTED
     noise: str = ""  # what it printed at start-up besides our answer, cut to one line
-    version: Union[str, Missing] = UNCOLLECTED
-    machine: Union[str, Missing] = UNCOLLECTED
-    prefix: Union[str, Missing] = UNCOLLECTED
-    base_prefix: Union[str, Missing] = UNCOLLECTED
-    user_site: Union[str, Missing] = UNCOLLECTED  # not_found: disabled
-    search_path: Union[Tuple[str, ...], Missing] = UNCOLLECTED
-    distributions: Union[Tuple[Distribution, ...], Missing] = UNCOLLECTED
-    torch: Union[Torch, Missing] = UNCOLLECTED
-    cuda_libraries: Union[Tuple[Library, ...], Missing] = UNCOLLECTED  # libcudart files the environment brings
-    constraint_file: Union[str, Missing] = UNCOLLECTED
-    constraints: Union[Mapping[str, str], Missing] = UNCOLLECTED  # name: pinned version
+    version: str | Missing = UNCOLLECTED
+    machine: str | Missing = UNCOLLECTED
+    prefix: str | Missing = UNCOLLECTED
+    base_prefix: str | Missing = UNCOLLECTED
+    user_site: str | Missing = UNCOLLECTED  # not_found: disabled
+    search_path: tuple[str, ...] | Missing = UNCOLLECTED
+    distributions: tuple[Distribution, ...] | Missing = UNCOLLECTED
+    torch: Torch | Missing = UNCOLLECTED
+    cuda_libraries: tuple[Library, ...] | Missing = UNCOLLECTED  # libcudart files the environment brings
+    constraint_file: str | Missing = UNCOLLECTED
+    constraints: Mapping[str, str] | Missing = UNCOLLECTED  # name: pinned version

@@ -1,0 +1,43 @@
+# make check: set up and judge this machine.  make test: the same, then lint, types and every test.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: check test lint types unit catalogue zipapp bench clean
+
+check: $(STAMP)
+	@echo "== gonogo check"
+	@$(BIN)/gonogo check --fail-on never
+
+$(STAMP): pyproject.toml hatch_build.py
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group dev --editable .
+	@touch $@
+
+# The generated catalogue follows the TOML files.
+catalogue: $(STAMP)
+	@$(BIN)/python src/gonogo/catalogue_source.py
+
+zipapp: catalogue
+	@$(BIN)/python scripts/build_zipapp.py dist/gonogo-collect.pyz
+
+lint: catalogue
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-cache
+
+types: catalogue
+	$(BIN)/mypy
+
+unit: catalogue
+	$(BIN)/pytest
+
+test: check lint types unit
+
+bench: catalogue
+	$(BIN)/python benchmarks/check_vs_script.py
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
