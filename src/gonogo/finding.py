@@ -16,7 +16,7 @@ _RANK = {status: rank for rank, status in enumerate(STATUSES)}
 HIGH, MEDIUM, LOW = "high", "medium", "low"
 CONFIDENCES = (HIGH, MEDIUM, LOW)
 
-#: What a step changes: nothing; only until a restart; what its undo takes back; what takes more work; what nothing does.
+#: What a step changes: nothing; only until a restart; what its undo takes back; what takes more; what nothing does.
 IMPACTS = ("none", "transient", "reversible", "persistent", "irreversible")
 
 

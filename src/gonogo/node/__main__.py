@@ -28,7 +28,7 @@ def main(arguments: list[str] | None = None) -> int:
     text = json.dumps(redactor_for_this_machine().redact(document), indent=1) + "\n"
     try:
         if options.output:
-            with open(options.output, "w", encoding="utf-8") as file:  # noqa: PTH123 - pathlib costs start-up
+            with open(options.output, "w", encoding="utf-8") as file:
                 file.write(text)
         else:
             sys.stdout.write(text)

@@ -48,7 +48,8 @@ def _signs(container: Container) -> tuple[str, ...]:
         found.append(f"container={variables['container']}")
     found += [f"{name} is set" for name in _SET_INSIDE if name in variables]
     overlay = known(container.root_filesystem) in ("overlay", "fuse-overlayfs")
-    if overlay and known(container.bind_mounts):
+    injected = known(container.bind_mounts)
+    if overlay and injected:
         found.append("the root is an overlay with mounted /etc files")
     return tuple(found)
 
