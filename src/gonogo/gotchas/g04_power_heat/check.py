@@ -53,7 +53,8 @@ def _judge(device: GpuDevice, platform: Platform, prefix: str) -> Iterator[Findi
         idle = "idle" if utilization == 0 else "not under load" if utilization is not None else "load unknown"
         code, status, says = "G4.reading", INFO, f"{idle}: not judged"
     else:
-        code, status, says = "G4.ok", PASS, "under load, nothing holds it back"
+        at_limit = "at its power limit, " if "sw_power_cap" in reasons else ""
+        code, status, says = "G4.ok", PASS, f"under load, {at_limit}no slowdown by heat"
     confidence = MEDIUM if code in ("G4.looks-stuck", "G4.hot-and-slow") else HIGH
     # The reading comes first: scripts take "T, P W" from the start of this line.
     yield Finding(code, status, f"{text}, {prefix}{says}", evidence, confidence)
