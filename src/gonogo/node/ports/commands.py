@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import select
-import signal
-import subprocess
 import time
-from typing import Any, Mapping, NamedTuple, Sequence
+from typing import TYPE_CHECKING, Any, Mapping, NamedTuple, Sequence
 
 from gonogo.node.facts.missing import FAILED, TIMED_OUT, Missing, missing_from
+
+if TYPE_CHECKING:
+    import subprocess
 
 #: What a program prints beyond this is dropped (it is still drained, so that it can end).
 LIMIT_BYTES = 1 << 20
@@ -26,6 +27,8 @@ class Completed(NamedTuple):
         """How it ended, for people: "exit status 1", "killed by SIGSEGV"."""
         if self.status >= 0:
             return f"exit status {self.status}"
+        import signal
+
         try:
             return f"killed by {signal.Signals(-self.status).name}"
         except ValueError:
@@ -49,6 +52,8 @@ class Commands:
         After ``limit_seconds`` the whole session is killed and left behind, so that neither a program stuck in the
         kernel nor a grandchild that keeps the pipe open can hold us. Never raises OSError.
         """
+        import subprocess  # 5 ms that only those who run something shall pay
+
         try:
             child = subprocess.Popen(
                 list(argv),
@@ -100,10 +105,7 @@ def _communicate(child: subprocess.Popen[bytes], deadline: float, limit_seconds:
                 late = True
                 break
         if not late:
-            try:
-                child.wait(max(0.0, deadline - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                late = True
+            late = not _ended(child, deadline)
     finally:
         if late or open_ends:
             _kill_session(child.pid)
@@ -112,6 +114,15 @@ def _communicate(child: subprocess.Popen[bytes], deadline: float, limit_seconds:
     if late:
         return Missing(TIMED_OUT, f"no answer within {limit_seconds:g} s")
     return Completed(child.returncode, bytes(kept[out]), bytes(kept[err]))
+
+
+def _ended(child: subprocess.Popen[bytes], deadline: float) -> bool:
+    """Wait for a program that has closed its pipes; False when it is still there at the deadline."""
+    while child.poll() is None:
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.001)
+    return True
 
 
 def _drain(descriptor: int, kept: bytearray) -> bool:
@@ -131,6 +142,8 @@ def _drain(descriptor: int, kept: bytearray) -> bool:
 
 
 def _kill_session(pid: int) -> None:
+    import signal
+
     try:
         os.killpg(pid, signal.SIGKILL)
     except OSError:
