@@ -53,7 +53,7 @@ def check(host: Host, request: Request) -> Preflight:
     for gotcha, entry in catalogue.gotchas().items():
         if request.selection.touches(gotcha):
             _judges(entry)
-    facts = decode(collection.document(gathering.results()))
+    facts = decode(collection.document(gathering.results()), forgiving=True)
     return judge(facts, request)._replace(duration_seconds=time.perf_counter() - started)
 
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import os
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from gonogo import __version__
+from gonogo.cli import _streams
 from gonogo.node.modules import submodules
 
 USAGE_ERROR = 2
@@ -27,6 +27,9 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message} (see {self.prog} --help)")
 
+    def print_help(self, file: Any = None) -> None:
+        _streams.write_out(self.format_help())
+
 
 def verbs() -> list[str]:
     """The names of all verbs."""
@@ -39,27 +42,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     program = "gonogo"
     try:
         if not words or words[0] in ("-h", "--help", "help"):
-            sys.stdout.write(_overview())
+            _streams.write_out(_overview())
             return 0 if words else USAGE_ERROR
         if words[0] in ("-V", "--version"):
-            sys.stdout.write(f"gonogo {__version__}\n")
+            _streams.write_out(f"gonogo {__version__}\n")
             return 0
         program = f"gonogo {words[0]}"
-        status = _verb(words[0], words[1:])
-        sys.stdout.flush()
-        return status
-    except UsageError as error:
-        _say(f"{program}: {error}")
+        return _verb(words[0], words[1:])
+    except (UsageError, _streams.StreamError) as error:
+        _streams.write_error(f"{program}: {error}")
         return USAGE_ERROR
     except KeyboardInterrupt:
-        _say(f"{program}: interrupted")
+        _streams.write_error(f"{program}: interrupted")
         return INTERRUPTED
-    except BrokenPipeError:
-        # The reader has gone (head, less): not our failure. Keep the interpreter from flushing into it again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except OSError as error:
-        _say(f"{program}: {error.strerror or error}")
+        _streams.write_error(f"{program}: {error.strerror or error}")
         return USAGE_ERROR
 
 
@@ -82,12 +79,3 @@ def _overview() -> str:
     for name in verbs():
         lines.append(f"  {name:<10} {importlib.import_module(f'{__name__}.{name}').HELP}")
     return "\n".join([*lines, "", "gonogo VERB --help tells the options; gonogo --version the version.", ""])
-
-
-def _say(line: str) -> None:
-    from gonogo.printable import printable
-
-    try:
-        sys.stderr.write(printable(line) + "\n")
-    except OSError:
-        pass

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
-from gonogo.cli import UsageError
+from gonogo.cli import UsageError, _streams
 
 LIMIT_BYTES = 64 << 20
 
@@ -16,7 +15,7 @@ def read_json(source: str) -> Any:
     """The JSON in the file ``source``, or on standard input for "-". Raises UsageError."""
     try:
         if source == "-":
-            content = sys.stdin.buffer.read(LIMIT_BYTES + 1)
+            content = _streams.read_in(LIMIT_BYTES + 1)
         else:
             with Path(source).open("rb") as file:
                 content = file.read(LIMIT_BYTES + 1)

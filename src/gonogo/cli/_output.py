@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-
-from gonogo.cli import UsageError
+from gonogo.cli import UsageError, _streams
 
 
 def write(text: str, target: str | None) -> None:
     """Write ``text`` to ``target``, or to standard output when it is None or "-". Raises UsageError."""
     if target is None or target == "-":
-        data = text.encode("utf-8", "backslashreplace")
-        sys.stdout.flush()
-        sys.stdout.buffer.write(data)
-        sys.stdout.flush()
+        _streams.write_out(text)
         return
     from gonogo.cli import _replace
 

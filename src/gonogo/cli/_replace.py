@@ -20,7 +20,7 @@ def replace(target: str, text: str) -> None:
         return
     # A link stays a link: what it points to is replaced.
     real = path.resolve()
-    descriptor, temporary = tempfile.mkstemp(prefix=f".{real.name}.", dir=real.parent)
+    descriptor, temporary = tempfile.mkstemp(prefix=".gonogo-", dir=real.parent)
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.write(text)

@@ -8,9 +8,10 @@ import re
 import sys
 
 from gonogo import catalogue, report, selection
-from gonogo.cli import UsageError
+from gonogo.cli import UsageError, _streams
 from gonogo.finding import STATUSES, rank
-from gonogo.node.facts.missing import Missing, known
+from gonogo.node.facts.missing import Missing
+from gonogo.node.facts.sections.python import Python
 from gonogo.node.ports.host import Host, live_host
 from gonogo.plan import Plan
 from gonogo.preflight import Preflight, Request, check, judge
@@ -54,12 +55,12 @@ def run(options: argparse.Namespace) -> int:
     render = report.renderer(options.format)
     if render is None:
         raise UsageError(f"unknown format {options.format!r}: one of {', '.join(report.names())}")
-    if options.facts and options.python:
+    if options.facts is not None and options.python is not None:
         raise UsageError("--facts judges a record, --python this machine: give one of them")
     request = _request(options)
-    preflight = _replayed(options.facts, request) if options.facts else _live(options.python, request)
-    if options.format != "text" and sys.stderr is not None:
-        sys.stderr.write(report.judged_environment(preflight) + "\n")
+    preflight = _replayed(options.facts, request) if options.facts is not None else _live(options.python, request)
+    if options.format != "text":
+        _streams.write_error(report.judged_environment(preflight))
     from gonogo.cli import _output
 
     _output.write(render(preflight, _style(options)), options.output)
@@ -85,8 +86,9 @@ def _live(python: str | None, request: Request) -> Preflight:
     if python is not None:
         refuse_no_python(host, python)
     preflight = check(host, request)
-    if python is not None:
-        _refuse_other_program(preflight, python)
+    section = preflight.facts.sections.get("python")
+    if python is not None and isinstance(section, Python):
+        refuse_other_program(python, section.executable, section.start)
     return preflight
 
 
@@ -98,7 +100,8 @@ def _replayed(source: str, request: Request) -> Preflight:
     data = _input.read_json(source)
     try:
         if isinstance(data, dict) and data.get("schema") == raw.SCHEMA:
-            data = collection.document(collection.gather(raw.host_of(data)))
+            replayed = collection.document(collection.gather(raw.host_of(data)))
+            return judge(decode(replayed, forgiving=True), request)
         return judge(decode(data), request)
     except FactsError as error:
         raise UsageError(f"{source}: {error}") from None
@@ -117,20 +120,17 @@ def refuse_no_python(host: Host, python: str) -> None:
         raise UsageError(f"--python {python}: not executable")
 
 
-def _refuse_other_program(preflight: Preflight, python: str) -> None:
+def refuse_other_program(python: str, executable: str, start: bool | Missing) -> None:
     """A Python that crashes, hangs or prints noise is a finding; a program that is no Python is a wrong call."""
-    section = preflight.facts.sections.get("python")
-    if section is None or isinstance(section, Missing) or not isinstance(section.start, Missing):
+    if not isinstance(start, Missing):
         return
-    names = [section.executable, os.path.realpath(section.executable)]
+    names = [executable, os.path.realpath(executable)]
     if not any(re.match(r"(?:python|pypy)[0-9.]*$", name.rpartition("/")[2]) for name in names):
-        raise UsageError(
-            f"--python {python}: no Python ({section.start.detail or known(section.start) or section.start})"
-        )
+        raise UsageError(f"--python {python}: no Python ({start.detail or start})")
 
 
 def _style(options: argparse.Namespace) -> report.Style:
-    to_terminal = options.output in (None, "-") and sys.stdout.isatty()
+    to_terminal = options.output in (None, "-") and sys.stdout is not None and sys.stdout.isatty()
     color = to_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     width = os.get_terminal_size(sys.stdout.fileno()).columns or 100 if to_terminal else 100
     return report.Style(options.verbose, color, min(width, 140))

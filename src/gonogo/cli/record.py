@@ -18,15 +18,21 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """0 when the record was written. Raises UsageError."""
     from gonogo.cli import _output
-    from gonogo.cli.check import refuse_no_python
+    from gonogo.cli.check import refuse_no_python, refuse_other_program
     from gonogo.node import collection, raw
+    from gonogo.node.facts import codec
     from gonogo.node.facts.redaction import redactor_for_this_machine
+    from gonogo.node.facts.sections.python import Python
     from gonogo.node.ports.host import live_host
 
     host = live_host(options.python or "")
     if options.python is not None:
         refuse_no_python(host, options.python)
     results = collection.gather(host, record=options.raw)
+    if options.python is not None:
+        section = codec.decode(collection.document(results), forgiving=True).sections.get("python")
+        if isinstance(section, Python):
+            refuse_other_program(options.python, section.executable, section.start)
     document = raw.document(results) if options.raw else collection.document(results)
     _output.write(json.dumps(redactor_for_this_machine().redact(document), indent=1) + "\n", options.output)
     return 0

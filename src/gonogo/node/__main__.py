@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 
 from gonogo import __version__
@@ -31,9 +32,15 @@ def main(arguments: list[str] | None = None) -> int:
             with open(options.output, "w", encoding="utf-8") as file:
                 file.write(text)
         else:
+            if sys.stdout is None:
+                raise OSError("standard output is closed")
             sys.stdout.write(text)
             sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     except OSError as error:
+        if not options.output and sys.stdout is not None:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # or the interpreter fails once more at its end
         sys.stderr.write(f"gonogo-collect: cannot write: {error.strerror or error}\n")
         return 2
     return 0

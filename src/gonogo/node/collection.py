@@ -45,6 +45,7 @@ class Gathering:
 
     def __init__(self, host: Host, only: list[str] | None = None, record: bool = False) -> None:
         self._host, self._record = host, record
+        _fill_standard_descriptors()
         self._results: dict[str, Result] = {}
         self._chosen = collect.names() if only is None else only
         self._lanes: list[_Lane] = []
@@ -80,6 +81,14 @@ class Gathering:
                     if lane.pending:  # the rest of a shared child goes on in a new one
                         self._start(lane.pending)
         return [self._results[name] for name in self._chosen]
+
+
+def _fill_standard_descriptors() -> None:
+    """Open what was closed of 0, 1 and 2: a pipe of ours with such a number would be lost when a child redirects."""
+    descriptor = os.open(os.devnull, os.O_RDWR)
+    while descriptor <= 2:
+        descriptor = os.open(os.devnull, os.O_RDWR)
+    os.close(descriptor)
 
 
 class _Lane:

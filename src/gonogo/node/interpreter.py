@@ -6,6 +6,7 @@ it. The environment that pipx or uvx made for gonogo, and the .venv of gonogo's 
 
 from __future__ import annotations
 
+import os
 import re
 from typing import Iterator, Mapping, NamedTuple
 
@@ -110,9 +111,9 @@ def _sudo_environment(host: Host) -> dict[str, str]:
         if pid <= 1:
             break
         if host.files.text(f"/proc/{pid}/comm") == "sudo\n":
-            content = host.files.text(f"/proc/{pid}/environ")
+            content = host.files.read(f"/proc/{pid}/environ")
             if not isinstance(content, Missing):
-                pairs = (entry.partition("=") for entry in content.split("\0"))
+                pairs = (entry.partition("=") for entry in os.fsdecode(content).split("\0"))
                 return {name: value for name, equals, value in pairs if equals}
         status = host.files.text(f"/proc/{pid}/status")
         parent = None if isinstance(status, Missing) else re.search(r"^PPid:\s+([0-9]+)$", status, re.MULTILINE)
@@ -174,8 +175,8 @@ def ask(host: Host, choice: Choice) -> Answer | Missing:
     )
     if isinstance(completed, Missing):
         return completed
-    output = completed.output.decode("utf-8", "replace")
-    errors = completed.errors.decode("utf-8", "replace")
+    # Paths come back as they were sent, whatever the locale: os.fsdecode undoes os.fsencode.
+    output, errors = os.fsdecode(completed.output), os.fsdecode(completed.errors)
     answer = _ANSWER.search(output)
     if answer is None:
         return Missing(FAILED, f"{completed.ending()}{_said(errors or output)}")

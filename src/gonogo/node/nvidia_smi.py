@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from typing import Callable, TypeVar
+from typing import Callable, Iterator, TypeVar
 
 from gonogo.node.facts.missing import FAILED, NOT_FOUND, NOT_SUPPORTED, Missing
 from gonogo.node.facts.sections.gpu import Gpu, GpuDevice
@@ -60,11 +60,18 @@ def collect(host: Host, why: Missing) -> Gpu | Missing:
 def parse(text: str) -> list[tuple[str | Missing, GpuDevice]]:
     """Driver version and device of each row of the table; rows with another number of columns are passed over."""
     found = []
-    for row in csv.reader(text.replace("\0", "").splitlines(), skipinitialspace=True):
+    for row in _rows(text):
         if len(row) == len(PROPERTIES) and re.match(r"[0-9]{1,4}$", row[0].strip()):
             cells = dict(zip(PROPERTIES, (cell.strip() for cell in row)))
             found.append((_cell(cells, "driver_version", str), _device(cells)))
     return found
+
+
+def _rows(text: str) -> Iterator[list[str]]:
+    try:
+        yield from csv.reader(text.replace("\0", "").splitlines(), skipinitialspace=True)
+    except csv.Error:  # a cell of more than 128 KiB: no table of nvidia-smi's
+        return
 
 
 def _device(cells: dict[str, str]) -> GpuDevice:
@@ -98,7 +105,9 @@ def _cell(cells: dict[str, str], name: str, convert: Callable[[str], Value | Non
         value = convert(text)
     except ValueError:
         value = None
-    return Missing(FAILED, f"nvidia-smi printed {text[:40]!r}") if value is None else value
+    if value is None or (isinstance(value, (int, float)) and not abs(value) < 1 << 63):
+        return Missing(FAILED, f"nvidia-smi printed {text[:40]!r}")
+    return value
 
 
 def _mebibytes(text: str) -> int:

@@ -31,5 +31,5 @@ def host_of(data: Any) -> Host:
         raise ValueError(f"raw record schema {version!r} is not one this gonogo reads ({SCHEMA_VERSION})")
     try:
         return recording.replayed_host(data["recording"])
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError) as error:
         raise ValueError(f"malformed raw record: {type(error).__name__}: {error}") from None

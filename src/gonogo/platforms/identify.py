@@ -71,8 +71,9 @@ def identify(
         if match:
             return match
     if devices or pci_ids:
-        what = known(devices[0].name) if devices else None
-        return Platform(GENERIC, (f"GPU {what}" if what else f"PCI id {pci_ids[0]}",), gpu_expected=True)
+        names = [name for device in devices for name in [known(device.name)] if name]
+        seen = [f"GPU {name}" for name in names] or [f"PCI id {pci}" for pci in pci_ids] or ["a GPU without a name"]
+        return Platform(GENERIC, (seen[0],), gpu_expected=True)
     if not isinstance(gpu, Missing):  # the driver's library is there and does not answer
         return Platform(GENERIC, ("NVIDIA driver library present",), gpu_expected=True)
     looked = not isinstance(identity, Missing) and not isinstance(identity.nvidia_pci_devices, Missing)

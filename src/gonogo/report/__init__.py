@@ -31,7 +31,7 @@ def names() -> list[str]:
 def renderer(name: str) -> Renderer | None:
     """The renderer of a format, or None when there is no such format."""
     module_name = name.replace("-", "_")
-    if not module_name.isidentifier():
+    if not module_name.isidentifier() or module_name.startswith("_"):
         return None
     try:
         module = importlib.import_module(f"{__name__}.{module_name}")

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import gonogo
+from gonogo import catalogue
 from gonogo.finding import SKIP, UNKNOWN, Finding
 from gonogo.node.facts.codec import encode_value
 from gonogo.node.facts.missing import Missing, known
@@ -32,7 +33,7 @@ def render(preflight: Preflight, style: Style) -> str:
         "verdict": preflight.verdict,
         "reasons": list(preflight.reasons),
         "findings": [finding_data(item) for item in preflight.findings],
-        "coverage": _coverage(preflight.findings),
+        "coverage": _coverage(preflight),
         "duration_seconds": round(preflight.duration_seconds, 4),
     }
     if style.verbose:
@@ -70,12 +71,10 @@ def environment(preflight: Preflight) -> dict[str, Any]:
     }
 
 
-def _coverage(findings: tuple[Finding, ...]) -> dict[str, list[str]]:
-    """Gotchas that were judged, that do not apply or were not asked for, and that did not answer."""
-    by_gotcha: dict[str, list[str]] = {}
-    for item in findings:
-        by_gotcha.setdefault(item.gotcha, []).append(item.status)
-    skipped = [gotcha for gotcha, statuses in by_gotcha.items() if set(statuses) == {SKIP}]
+def _coverage(preflight: Preflight) -> dict[str, list[str]]:
+    """Every gotcha once: judged, not applicable or not asked for, or not answered."""
+    by_gotcha = {gotcha: [item.status for item in preflight.of(gotcha)] for gotcha in catalogue.gotchas()}
+    skipped = [gotcha for gotcha, statuses in by_gotcha.items() if set(statuses) <= {SKIP}]
     unknown = [gotcha for gotcha, statuses in by_gotcha.items() if UNKNOWN in statuses]
     ran = [gotcha for gotcha in by_gotcha if gotcha not in skipped and gotcha not in unknown]
     return {"ran": ran, "skipped": skipped, "unknown": unknown}

@@ -36,13 +36,21 @@ def allocatable_bytes(memory: Memory) -> int | None:
     return None if available is None else available + (known(memory.swap_free_bytes) or 0)
 
 
+def _reading(memory: Memory) -> str:
+    """How every message of G3 begins, for the scripts that take the two figures from it."""
+    total, available = known(memory.total_bytes), known(memory.available_bytes)
+    if total is None or available is None:
+        return "free/used (GB): unknown"
+    return f"free/used (GB): {gib(available)} {gib(total - available)}"
+
+
 def check_headroom(memory: Memory, gpu: Gpu | Missing, platform: Platform, plan: Plan) -> Iterator[Finding]:
     """The reading, and the plan against it where there is one."""
     total, available = known(memory.total_bytes), known(memory.available_bytes)
     if total is None or available is None:
         yield Finding("G3.unknown", UNKNOWN, "/proc/meminfo names no MemTotal or MemAvailable")
         return
-    reading = f"free/used (GB): {gib(available)} {gib(total - available)}"
+    reading = _reading(memory)
     evidence = _meminfo_lines(memory)
     devices = [] if platform.unified_memory or platform.assumed else _with_memory(gpu)
     if platform.unified_memory:
@@ -93,7 +101,8 @@ def check_page_cache(memory: Memory, platform: Platform) -> Iterator[Finding]:
     """A large cache is worth knowing about and nothing to act on by itself."""
     cached, shared = known(memory.cached_bytes), known(memory.shared_bytes) or 0
     if platform.unified_memory and cached is not None and cached - shared >= LARGE_CACHE_BYTES:
-        text = f"{gib(cached - shared)} GiB of page cache: given back on demand, no fault by itself"
+        cache = f"{gib(cached - shared)} GiB of page cache: given back on demand, no fault by itself"
+        text = f"{_reading(memory)}; {cache}"
         yield Finding("G3.page-cache", INFO, text, _meminfo_lines(memory))
 
 
@@ -106,7 +115,7 @@ def check_pressure(memory: Memory, gpu: Gpu | Missing, platform: Platform) -> It
         yield Finding(
             "G3.memory-pressure",
             FAIL if full > PRESSURE_FAIL_PERCENT else WARN,
-            f"all tasks stalled on memory {full:g} % of the last 10 s beside GPU work",
+            f"{_reading(memory)}; all tasks stalled on memory {full:g} % of the last 10 s beside GPU work",
             evidence=(f"/proc/pressure/memory: full avg10={full:.2f}",),
         )
     if _swapping(memory):
@@ -114,7 +123,7 @@ def check_pressure(memory: Memory, gpu: Gpu | Missing, platform: Platform) -> It
         yield Finding(
             "G3.swapping",
             WARN,
-            f"{gib(used)} GiB swapped out beside GPU work: decode slows several times over",
+            f"{_reading(memory)}; {gib(used)} GiB swapped out beside GPU work: decode slows several times over",
             evidence=(f"SwapTotal less SwapFree: {used} bytes", *_pressure_line(memory)),
         )
 

@@ -14,7 +14,7 @@ from typing import Any, Mapping
 
 from gonogo.node.facts import document, sections
 from gonogo.node.facts.document import CollectorRun, Facts
-from gonogo.node.facts.missing import REASONS, UNCOLLECTED, Missing
+from gonogo.node.facts.missing import FAILED, REASONS, UNCOLLECTED, Missing
 from gonogo.node.modules import submodules
 
 
@@ -128,13 +128,17 @@ def _decode_record(kind: Any, data: Any, where: str, lenient: bool) -> Any:
 
 def _decode_scalar(kind: Any, data: Any, where: str) -> Any:
     number = isinstance(data, (int, float)) and not isinstance(data, bool)
-    if kind is float and number and abs(data) < float("inf"):
+    if number and not -_LARGEST < data < _LARGEST:  # NaN too
+        raise FactsError(f"{where}: {str(data)[:20]} is out of range")
+    if kind is float and number:
         return float(data)
     if type(data) is kind and kind is not float:
         return data
     raise FactsError(f"{where}: expected {_NAMES.get(kind, kind.__name__)}, got {_kind_of(data)}")
 
 
+#: No fact is larger; a number beyond it comes from a broken or hostile document.
+_LARGEST = 1 << 63
 _NAMES = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
 
 
@@ -154,10 +158,18 @@ def decode_section(name: str, data: Any, lenient: bool = False) -> Any:
     return decode_value(typing.Union[kind, Missing], data, name, lenient)
 
 
-def decode(data: Any) -> Facts:
+def _decode_own(name: str, data: Any) -> Any:
+    try:
+        return decode_section(name, data)
+    except FactsError as error:
+        return Missing(FAILED, str(error))
+
+
+def decode(data: Any, forgiving: bool = False) -> Facts:
     """A facts document as :class:`Facts`. Older documents load with not_collected for what they lack.
 
-    Raises FactsError, one line, for anything foreign, newer or malformed.
+    Raises FactsError, one line, for anything foreign, newer or malformed; where ``forgiving``, a malformed section
+    becomes a missing one (for what this machine's own collectors just said).
     """
     if not isinstance(data, dict) or data.get("schema") != document.SCHEMA:
         raise FactsError(f'not a gonogo facts document ("schema" is not "{document.SCHEMA}")')
@@ -173,7 +185,7 @@ def decode(data: Any) -> Facts:
         raise FactsError("no sections in the facts document")
     lenient = version < document.SCHEMA_VERSION
     decoded = {
-        name: decode_section(name, value, lenient)
+        name: _decode_own(name, value) if forgiving else decode_section(name, value, lenient)
         for name, value in encoded.items()
         if not lenient or section_type(name) is not None
     }

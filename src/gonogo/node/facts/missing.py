@@ -42,9 +42,9 @@ def known(fact: T | Missing) -> T | None:
     return None if isinstance(fact, Missing) else fact
 
 
-def missing_from(error: OSError) -> Missing:
-    """The reason that an operating-system error stands for."""
-    if isinstance(error, (FileNotFoundError, NotADirectoryError)):
+def missing_from(error: OSError | ValueError) -> Missing:
+    """The reason that an error of a system call stands for; ValueError is a name that no file can have."""
+    if isinstance(error, (FileNotFoundError, NotADirectoryError, ValueError)):
         return Missing(NOT_FOUND)
     if isinstance(error, PermissionError):
         return Missing(PERMISSION_DENIED)

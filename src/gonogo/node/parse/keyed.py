@@ -8,7 +8,9 @@ _MEMINFO = re.compile(r"^([A-Za-z0-9_()]+):\s+([0-9]{1,18})(?:\s+(kB))?\s*$", re
 _VMSTAT = re.compile(r"^([a-z0-9_]+) ([0-9]{1,18})$", re.MULTILINE)
 _PRESSURE = re.compile(r"^(some|full) avg10=([0-9]{1,3}\.[0-9]+) avg60=([0-9]{1,3}\.[0-9]+)", re.MULTILINE)
 _RELEASE = re.compile(r"^\s*([A-Za-z_][A-Za-z0-9_]*)=(.*)$", re.MULTILINE)
-_PIN = re.compile(r"^\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*===?\s*([A-Za-z0-9][A-Za-z0-9.!+_-]*)")
+_PIN = re.compile(
+    r"^\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*===?\s*([A-Za-z0-9][A-Za-z0-9.!+_-]*)(?=\s*(?:[;#,\\]|$))"
+)
 
 
 def meminfo(text: str) -> dict[str, int]:
@@ -55,6 +57,6 @@ def normalised(name: str) -> str:
 
 
 def version_in_library_name(path: str) -> str | None:
-    """580.95.05 of libcuda.so.580.95.05; None for a bare major (libcuda.so.1)."""
-    found = re.search(r"\.so\.([0-9]+(?:\.[0-9]+)+)$", path)
+    """580.95.05 of libcuda.so.580.95.05; None for a bare soname (libcuda.so.1, libcuda.so.1.1 of WSL)."""
+    found = re.search(r"\.so\.([0-9]{3,4}(?:\.[0-9]+)+)$", path)
     return found.group(1) if found else None

@@ -8,6 +8,7 @@ format cache ("ld.so-1.7.0") may stand before it.
 
 from __future__ import annotations
 
+import os
 import struct
 from typing import NamedTuple
 
@@ -32,7 +33,7 @@ class CacheEntry(NamedTuple):
 def entries(content: bytes, prefix: str) -> list[CacheEntry]:
     """The entries whose soname begins with ``prefix``, in the cache's order; a truncated cache gives what it holds."""
     start = content.find(_MAGIC)
-    wanted = prefix.encode("utf-8", "replace")
+    wanted = prefix.encode("ascii", "replace")
     if start < 0 or len(content) < start + _HEADER_BYTES or wanted not in content:
         return []
     (count,) = struct.unpack_from("<I", content, start + len(_MAGIC))
@@ -52,4 +53,4 @@ def _text(content: bytes, offset: int) -> str:
     if offset >= len(content):
         return ""
     end = content.find(b"\0", offset, offset + 4096)
-    return content[offset:end].decode("utf-8", "replace") if end > offset else ""
+    return os.fsdecode(content[offset:end]) if end > offset else ""

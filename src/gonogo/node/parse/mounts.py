@@ -18,7 +18,7 @@ class Mount(NamedTuple):
 def mountinfo(text: str) -> list[Mount]:
     """All mounts in the order of the file; malformed lines are passed over."""
     found = []
-    for line in text.splitlines():
+    for line in text.split("\n"):  # only a newline ends a mount: a name may hold any other separator
         left, dash, right = line.partition(" - ")
         before, after = left.split(" "), right.split(" ")
         if dash and len(before) >= 6 and len(after) >= 2:

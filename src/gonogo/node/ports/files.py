@@ -24,7 +24,7 @@ class Files:
         """The first LIMIT_BYTES of the file. Never blocks on a FIFO."""
         try:
             descriptor = os.open(self._real(path), os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-        except OSError as error:
+        except (OSError, ValueError) as error:
             return missing_from(error)
         try:
             chunks: list[bytes] = []
@@ -36,7 +36,7 @@ class Files:
                 chunks.append(chunk)
                 left -= len(chunk)
             return b"".join(chunks)
-        except OSError as error:
+        except (OSError, ValueError) as error:
             return missing_from(error)
         finally:
             os.close(descriptor)
@@ -50,14 +50,14 @@ class Files:
         """The names in a folder, sorted."""
         try:
             return sorted(os.listdir(self._real(path)))
-        except OSError as error:
+        except (OSError, ValueError) as error:
             return missing_from(error)
 
     def kind(self, path: str) -> str | Missing:
         """file, folder or other, links followed."""
         try:
             mode = os.stat(self._real(path)).st_mode
-        except OSError as error:
+        except (OSError, ValueError) as error:
             return missing_from(error)
         return {0o100000: "file", 0o040000: "folder"}.get(mode & 0o170000, "other")
 
@@ -65,7 +65,7 @@ class Files:
         """The path with every link followed."""
         try:
             real = os.path.realpath(self._real(path), strict=True) if _STRICT else os.path.realpath(self._real(path))
-        except OSError as error:
+        except (OSError, ValueError) as error:
             return missing_from(error)
         return real[len(self._root) :] if self._root and real.startswith(self._root + "/") else real
 

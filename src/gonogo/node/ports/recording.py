@@ -39,7 +39,8 @@ def recording_host(inner: Host, into: dict[str, Any]) -> Host:
 
 
 def replayed_host(recording: Mapping[str, Any]) -> Host:
-    """The host that ``recording`` was taken from. Raises ValueError or KeyError when it is malformed."""
+    """The host that ``recording`` was taken from. Raises an exception of the data's kind when it is malformed."""
+    of_the_host = dict(recording["host"])
     files = {
         method: {path: _thaw(answer) for path, answer in answers.items()}
         for method, answers in recording["files"].items()
@@ -51,7 +52,7 @@ def replayed_host(recording: Mapping[str, Any]) -> Host:
         commands=ReplayedCommands(commands),
         devices=ReplayedDevices(devices),
         environment=dict(recording["environment"]),
-        **{name: recording["host"][name] for name in HOST_FIELDS if name in recording["host"]},
+        **{name: of_the_host[name] for name in HOST_FIELDS if name in of_the_host},
     )
 
 
