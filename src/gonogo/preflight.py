@@ -115,10 +115,10 @@ def _judge_one(
 
 
 def _lacking(gotcha: str, section: str, why: Missing, platform: Platform) -> Finding:
-    absent = why.reason in (NOT_FOUND, NOT_COLLECTED) and not (
-        section == "gpu" and platform.gpu_expected and why.reason == NOT_FOUND
-    )
-    what = {"gpu": "no NVIDIA GPU", "python": "no Python to judge"}.get(section) if why.reason == NOT_FOUND else None
+    # A Spark has a GPU and its driver: there, silence is no absence.
+    absent = why.reason == NOT_COLLECTED or (why.reason == NOT_FOUND and not (section == "gpu" and platform.is_spark))
+    no_gpu = "no NVIDIA driver" if platform.gpu_expected else "no NVIDIA GPU"
+    what = {"gpu": no_gpu, "python": "no Python to judge"}.get(section) if why.reason == NOT_FOUND else None
     if absent:
         return Finding(f"{gotcha}.skipped", SKIP, what or (why.detail or f"{section}: {why}"))
     return Finding(f"{gotcha}.unknown", UNKNOWN, f"{section}: {why}")
@@ -128,15 +128,11 @@ def _with_fix(item: Finding, entry: Mapping[str, Any]) -> Finding:
     steps = entry.get("code", {}).get(item.code.partition(".")[2], {}).get("fix", ())
     if item.fix or not steps:
         return item
-    values = _Values(item.values)
-    fix = tuple(
-        FixStep(row["step"].format_map(values), row["impact"], row.get("undo", "").format_map(values)) for row in steps
-    )
-    return item._replace(fix=fix)
-
-
-class _Values(dict[str, str]):
-    """A placeholder that a judge left open shows as <name>."""
-
-    def __missing__(self, name: str) -> str:
-        return f"<{name.replace('_', ' ')}>"
+    fix = []
+    for row in steps:
+        try:
+            step, undo = (row.get(part, "").format_map(item.values) for part in ("step", "undo"))
+        except KeyError:  # a step that needs what the judge did not give does not apply here
+            continue
+        fix.append(FixStep(step, row["impact"], undo))
+    return item._replace(fix=tuple(fix))

@@ -18,7 +18,9 @@ def parse_size(text: str) -> int:
     found = re.fullmatch(r"\s*([0-9]{1,9}(?:\.[0-9]{1,6})?)\s*([kmgt]?i?b?)\s*", text.lower())
     if not found or found.group(2) not in _FACTORS:
         raise ValueError(f"{text!r} is no size: write 70GiB, 70GB or a number of bytes")
-    size = int(float(found.group(1)) * _FACTORS[found.group(2)])
+    whole, _, fraction = found.group(1).partition(".")
+    scale: int = 10 ** len(fraction)
+    size = int(whole + fraction) * _FACTORS[found.group(2)] // scale  # exact, unlike floating point
     if size <= 0:
         raise ValueError("a size must be more than nothing")
     return size

@@ -48,7 +48,9 @@ def _gpu_problem(gpu: Any, platform: Platform) -> str | None:
 
 def _environment_problem(python: Any) -> str | None:
     if isinstance(python, Missing):
-        return None if python.reason == NOT_COLLECTED else f"no training environment judged: {python.detail or python}"
+        return f"no training environment judged: {python.detail or python}"
     if isinstance(python.torch, Missing):
-        return f"no training environment judged: no torch in {python.executable}"
+        absent = python.torch.reason == NOT_FOUND
+        why = f"no torch in {python.executable}" if absent else f"torch could not be read: {python.torch}"
+        return f"no training environment judged: {why}"
     return None

@@ -41,9 +41,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     program = "gonogo"
     try:
-        if not words or words[0] in ("-h", "--help", "help"):
+        if not words:
+            for line in _overview().splitlines():
+                _streams.write_error(line)
+            return USAGE_ERROR
+        if words[0] in ("-h", "--help", "help"):
             _streams.write_out(_overview())
-            return 0 if words else USAGE_ERROR
+            return 0
         if words[0] in ("-V", "--version"):
             _streams.write_out(f"gonogo {__version__}\n")
             return 0

@@ -21,6 +21,13 @@ _PARTS = (
     ("not_a_fault", "Not a fault"),
 )
 
+#: Codes that every gotcha can give.
+_EVERYWHERE = {
+    "ok": "judged, and nothing is wrong",
+    "skipped": "does not apply here, was not asked for, or what it judges is absent",
+    "unknown": "what it judges is there, or must be, and did not answer",
+}
+
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The options of ``explain``."""
@@ -40,8 +47,10 @@ def _explain(word: str) -> str:
     head, _, name = word.partition(".")
     gotcha, name = head.upper(), name.lower()
     entry = catalogue.gotchas().get(gotcha)
-    if entry is None or (name and name not in entry.get("code", {})):
+    if entry is None or (name and name not in entry.get("code", {}) and name not in _EVERYWHERE):
         raise UsageError(f"unknown gotcha {word!r}: gonogo list shows them all")
+    if name in _EVERYWHERE and name not in entry.get("code", {}):
+        return f"{gotcha}  {entry['title']}\n\n  {gotcha}.{name}: {_EVERYWHERE[name]}\n"
     if name:
         return f"{gotcha}  {entry['title']}\n\n" + "\n".join(_code(gotcha, name, entry["code"][name])) + "\n"
     lines = [f"{gotcha}  {entry['title']}", ""]

@@ -92,7 +92,8 @@ def _calling_user(host: Host) -> tuple[Mapping[str, str], tuple[int, int] | None
     sudo replaces PATH and drops VIRTUAL_ENV, but its own process still has them.
     """
     own = host.environment
-    if host.user != 0 or not own.get("SUDO_UID", "").isdigit() or not own.get("SUDO_GID", "").isdigit():
+    ids = [own.get(name, "") for name in ("SUDO_UID", "SUDO_GID")]
+    if host.user != 0 or not all(re.match(r"[0-9]{1,10}$", text, re.ASCII) for text in ids):
         return own, None
     who = (int(own["SUDO_UID"]), int(own["SUDO_GID"]))
     merged: dict[str, str] = {name: own[name] for name in own}
@@ -183,7 +184,7 @@ def ask(host: Host, choice: Choice) -> Answer | Missing:
     fields = answer.group(1).split("\x1f")
     if len(fields) < 6 or not re.match(r"[0-9]+\.[0-9]+\.[0-9]+$", fields[0]):
         return Missing(FAILED, "answered something else than its own paths")
-    rest = output[: answer.start()] + output[answer.end() :] + errors
+    rest = "\n".join((output[: answer.start()], output[answer.end() :], errors))
     return Answer(fields[0], fields[1], fields[2], fields[3], fields[4], fields[5], tuple(fields[6:]), first_line(rest))
 
 

@@ -66,8 +66,10 @@ def identify(
             return Platform(profile, evidence, gpu_expected=True)
     if by_files and SPARK in profiles:
         return Platform(profiles[SPARK], by_files, gpu_expected=True)
+    # Capability 12.1 is GB10's and its sibling N1X's: where something else names the machine, it does not decide.
+    capability_decides = not pci_ids and not _named_otherwise(identity)
     for device in devices:
-        match = _by_name_and_capability(device, profiles.values(), bool(pci_ids))
+        match = _by_capability(device, profiles.values(), capability_decides)
         if match:
             return match
     if devices or pci_ids:
@@ -105,16 +107,20 @@ def _spark_by_files(identity: Identity | Missing) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _by_name_and_capability(device: GpuDevice, profiles: Iterable[Profile], pci_known: bool) -> Platform | None:
+def _named_otherwise(identity: Identity | Missing) -> bool:
+    """The sibling N1X has the same capability and a release file of its own: NAME="N1x FASTOS"."""
+    fastos = None if isinstance(identity, Missing) else known(identity.fastos_release)
+    return bool(fastos) and "spark" not in (fastos or {}).get("NAME", "").lower()
+
+
+def _by_capability(device: GpuDevice, profiles: Iterable[Profile], alone: bool) -> Platform | None:
+    """By name and capability together, or where ``alone`` by the capability that only a Spark has."""
     name, capability = known(device.name), known(device.compute_capability)
     for profile in profiles:
-        named = name is not None and any(name == known_name for known_name in profile.names)
-        capable = capability is not None and capability == profile.compute_capability
-        if named and (capable or capability is None):
-            return Platform(
-                profile, (f"GPU name {name}", *((f"capability {capability}",) if capable else ())), gpu_expected=True
-            )
-        # Capability 12.1 is GB10's and its sibling N1X's, which its PCI id tells apart.
-        if capable and profile.is_spark and not pci_known:
+        if capability is None or capability != profile.compute_capability:
+            continue
+        if name in profile.names:
+            return Platform(profile, (f"GPU name {name}", f"capability {capability}"), gpu_expected=True)
+        if alone and profile.is_spark:
             return Platform(profile, (f"capability {capability}",), gpu_expected=True)
     return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 from gonogo import catalogue
-from gonogo.finding import FAIL, INFO, PASS, SKIP, UNKNOWN, WARN, Finding, number, rank, worst_first
+from gonogo.finding import FAIL, INFO, PASS, SKIP, UNKNOWN, WARN, Finding, rank, worst_first
 from gonogo.preflight import Preflight
 from gonogo.printable import printable
 from gonogo.report import Style, judged_environment
@@ -19,13 +19,15 @@ def render(preflight: Preflight, style: Style) -> str:
     """``verbose`` adds evidence, confidence, what was skipped beyond G10, and each collector's time."""
     lines = [judged_environment(preflight), _platform(preflight), ""]
     skipped: dict[str, list[str]] = {}
-    for item in worst_first(preflight.findings):
-        if item.status == SKIP and not style.verbose:
+    for item in preflight.findings:
+        if item.status == SKIP:
             skipped.setdefault(item.message, []).append(item.gotcha)
-        elif item.status != SKIP or number(item.gotcha) <= 10 or style.verbose:
+    for item in worst_first(preflight.findings):
+        if item.status != SKIP or style.verbose:
             lines += _finding(item, style)
-    for message, gotchas in skipped.items():
-        lines += _row(SKIP, " ".join(gotchas) if len(gotchas) == 1 else "", _grouped(message, gotchas), style)
+        elif item.message in skipped:  # those that share a reason share a line
+            gotchas = skipped.pop(item.message)
+            lines += _row(SKIP, gotchas[0] if len(gotchas) == 1 else "", _grouped(item.message, gotchas), style)
     lines += ["", *_verdict(preflight, style)]
     if style.verbose:
         lines += ["", *_collectors(preflight)]
@@ -88,7 +90,9 @@ def _verdict(preflight: Preflight, style: Style) -> list[str]:
 
 
 def _collectors(preflight: Preflight) -> list[str]:
-    rows = [f"  {run.name:<10} {run.seconds * 1000:8.1f} ms  {run.outcome}" for run in preflight.facts.collectors]
+    rows = [
+        printable(f"  {run.name:<10} {run.seconds * 1000:8.1f} ms  {run.outcome}") for run in preflight.facts.collectors
+    ]
     return ["collectors:", *rows, f"  {'in all':<10} {preflight.duration_seconds * 1000:8.1f} ms"]
 
 

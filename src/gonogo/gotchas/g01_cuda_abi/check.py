@@ -9,6 +9,7 @@ from gonogo.node.facts.missing import NOT_FOUND, Missing, known
 from gonogo.node.facts.sections.cuda import Cuda, Library
 from gonogo.node.facts.sections.gpu import Gpu
 from gonogo.node.facts.sections.python import Python
+from gonogo.platforms import wheels
 from gonogo.platforms.identify import Platform
 from gonogo.units import version_parts
 
@@ -25,7 +26,7 @@ def check_environment(python: Python) -> Iterator[Finding]:
         )
 
 
-def check_runtime(python: Python, cuda: Cuda | Missing, platform: Platform) -> Iterator[Finding]:
+def check_runtime(python: Python, cuda: Cuda | Missing, gpu: Gpu | Missing, platform: Platform) -> Iterator[Finding]:
     """torch's libcudart must be in the environment's own folders or where the system's loader looks."""
     torch = python.torch
     if isinstance(torch, Missing):
@@ -47,14 +48,15 @@ def check_runtime(python: Python, cuda: Cuda | Missing, platform: Platform) -> I
     built = f"torch {version} built against CUDA {build}"
     found = _find(soname, python, cuda)
     if found is None:
-        yield _not_found(soname, built, version, python, cuda)
-    elif platform.profile.cuda_major not in (None, major[0]):
+        values = {"torch_version": version, **wheels.advice(gpu, platform)}
+        yield _not_found(soname, built, python, cuda)._replace(values=values)
+    elif major[0] < (platform.profile.cuda_major or 0):
         yield Finding(
-            "G1.older-major" if major[0] < (platform.profile.cuda_major or 0) else "G1.ok",
-            WARN if major[0] < (platform.profile.cuda_major or 0) else PASS,
-            f"{built}: runs with its own {soname}, slower than a CUDA {platform.profile.cuda_major} build",
-            evidence=(f"{soname} at {found.path} ({found.found_by})",),
-            values={"torch_version": version},
+            "G1.older-major",
+            WARN,
+            f"{built}: runs with {soname} ({found.found_by}), slower than a CUDA {platform.profile.cuda_major} build",
+            evidence=(f"{soname} at {found.path}",),
+            values={"torch_version": version, **wheels.advice(gpu, platform)},
         )
     else:
         yield Finding("G1.ok", PASS, built, evidence=(f"{soname} at {found.path} ({found.found_by})",))
@@ -67,7 +69,7 @@ def _find(soname: str, python: Python, cuda: Cuda | Missing) -> Library | None:
     )
 
 
-def _not_found(soname: str, built: str, version: str, python: Python, cuda: Cuda | Missing) -> Finding:
+def _not_found(soname: str, built: str, python: Python, cuda: Cuda | Missing) -> Finding:
     if isinstance(cuda, Missing) or isinstance(cuda.loadable, Missing) or isinstance(python.cuda_libraries, Missing):
         return Finding("G1.unknown", UNKNOWN, f"{built}; whether {soname} can be found was not read")
     others = sorted({library.name for library in (*python.cuda_libraries, *cuda.loadable)})
@@ -80,11 +82,10 @@ def _not_found(soname: str, built: str, version: str, python: Python, cuda: Cuda
             f"found instead: {', '.join(others)}" if others else "no libcudart of any version found",
         ),
         confidence=MEDIUM,  # by names: the library itself was not read
-        values={"torch_version": version},
     )
 
 
-def check_driver(python: Python, gpu: Gpu) -> Iterator[Finding]:
+def check_driver(python: Python, gpu: Gpu, platform: Platform) -> Iterator[Finding]:
     """A runtime of a newer CUDA major than the driver serves cannot start; within one major it can."""
     torch = known(python.torch)
     build, serves = (known(torch.cuda) if torch else None), known(gpu.cuda_version)
@@ -101,18 +102,19 @@ def check_driver(python: Python, gpu: Gpu) -> Iterator[Finding]:
             values={
                 "torch_version": known(torch.version) or "",
                 "torch_cuda": build,
-                "driver_cuda_tag": "".join(serves.split(".")[:2]),
+                **wheels.advice(gpu, platform),
             },
         )
 
 
-def check_leftover(cuda: Cuda, platform: Platform) -> Iterator[Finding]:
-    """Where one major is expected, an older one in the loader cache is likely a leftover."""
+def check_leftover(cuda: Cuda, python: Python | Missing, platform: Platform) -> Iterator[Finding]:
+    """Where one major is expected, an older one in the loader cache is likely a leftover, unless torch runs on it."""
     wanted = platform.profile.cuda_major
+    torch = None if isinstance(python, Missing) else known(python.torch)
+    used = version_parts(known(torch.cuda) or "")[:1] if torch else ()
     registered = {library.name: library.path for library in known(cuda.registered) or ()}
-    older = sorted(
-        name for name in registered if wanted and (version_parts(name.rpartition("so.")[2]) or (wanted,))[0] < wanted
-    )
+    majors = {name: version_parts(name.rpartition("so.")[2])[:1] for name in registered}
+    older = sorted(name for name, major in majors.items() if wanted and major < (wanted,) and major != used)
     if wanted and older and f"libcudart.so.{wanted}" in registered:
         yield Finding(
             "G1.leftover-runtime",

@@ -58,6 +58,8 @@ def check_headroom(memory: Memory, gpu: Gpu | Missing, platform: Platform, plan:
         what = f"{gib(room)} GiB allocatable"
         if known(memory.huge_pages_total):
             what += " (free huge pages alone)"
+        elif plan.need_bytes is not None and available < plan.need_bytes <= room:
+            what += f" ({gib(room - available)} of it swap, which is slow)"
     elif devices:
         best = max(devices, key=lambda device: known(device.memory_free_bytes) or 0)
         room = known(best.memory_free_bytes) or 0
@@ -145,8 +147,10 @@ def _pressure(memory: Memory) -> bool:
 def _swapping(memory: Memory) -> bool:
     # Pages that were swapped out long ago and are not missed cost nothing: some task must be waiting for memory.
     used = (known(memory.swap_total_bytes) or 0) - (known(memory.swap_free_bytes) or 0)
-    waiting = known(memory.pressure_some_avg10_percent)
-    return used >= SWAP_IN_USE_BYTES and (waiting is None or waiting > 0.0)
+    # Or so little must be left that it was this work which drove them out.
+    waiting, available = known(memory.pressure_some_avg10_percent), known(memory.available_bytes)
+    tight = available is not None and available < RESERVE_GIB * GIB
+    return used >= SWAP_IN_USE_BYTES and (waiting is None or waiting > 0.0 or tight)
 
 
 def _pressure_line(memory: Memory) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from gonogo.platforms.identify import Platform
 #: Below this a sample says nothing about clocks and heat under load.
 LOAD_PERCENT = 80
 THERMAL = ("sw_thermal_slowdown", "hw_thermal_slowdown")
-#: "hw_slowdown" is set by heat, by the power brake and by fast edge cases: alone it does not say which.
+#: "hw_slowdown" is set by heat, by the power brake and by a current that rose too fast: alone it does not say which.
 SLOWDOWN = (*THERMAL, "hw_slowdown", "hw_power_brake_slowdown")
 
 
@@ -21,6 +21,8 @@ def check_sample(gpu: Gpu, platform: Platform) -> Iterator[Finding]:
     if isinstance(gpu.devices, Missing):
         yield Finding("G4.unknown", UNKNOWN, f"the GPU driver did not answer: {gpu.devices.detail or gpu.devices}")
         return
+    if not gpu.devices:
+        yield Finding("G4.unknown", UNKNOWN, "the NVIDIA driver shows no GPU")
     for device in gpu.devices:
         yield from _judge(device, platform, f"GPU {device.device_index}: " if len(gpu.devices) > 1 else "")
 
@@ -41,14 +43,16 @@ def _judge(device: GpuDevice, platform: Platform, prefix: str) -> Iterator[Findi
         code, status, says = "G4.thermal-slowdown", WARN, f"{active[0]} is active now"
     elif "hw_power_brake_slowdown" in active:
         code, status, says = "G4.power-brake", WARN, "the hardware power brake is active now"
+    elif "hw_slowdown" in active:
+        code, status, says = "G4.hw-slowdown", WARN, "the hardware slowdown is active now"
+    elif _hot_and_slow(device, platform):
+        code, status, says = "G4.hot-and-slow", WARN, "low clock at the onset of thermal slowdown"
     elif _looks_stuck(device, platform):
         code, status, says = (
             "G4.looks-stuck",
             WARN,
             "busy, slow, cool and nothing holds it back: a stuck power contract?",
         )
-    elif _hot_and_slow(device, platform):
-        code, status, says = "G4.hot-and-slow", WARN, "low clock at the onset of thermal slowdown"
     elif utilization is None or utilization < LOAD_PERCENT:
         idle = "idle" if utilization == 0 else "not under load" if utilization is not None else "load unknown"
         code, status, says = "G4.reading", INFO, f"{idle}: not judged"

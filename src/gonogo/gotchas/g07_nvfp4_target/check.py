@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gonogo.finding import INFO, SKIP, UNKNOWN, Finding
-from gonogo.node.facts.missing import Missing, known
+from gonogo.node.facts.missing import NOT_FOUND, Missing, known
 from gonogo.node.facts.sections.gpu import Gpu
 from gonogo.platforms.identify import Platform
 
@@ -23,6 +23,7 @@ def check_capability(gpu: Gpu | Missing, platform: Platform) -> Iterator[Finding
         yield Finding("G7.unknown", UNKNOWN, "the compute capability could not be read")
         return
     else:
-        yield Finding("G7.skipped", SKIP, "no NVIDIA GPU")
+        absent = not isinstance(gpu, Missing) or gpu.reason == NOT_FOUND
+        yield Finding("G7.skipped", SKIP, "no NVIDIA GPU" if absent else f"GPU {gpu}")
         return
     yield Finding("G7.targets-not-read", INFO, f"capability {text}, kernel targets not read yet", (evidence,))

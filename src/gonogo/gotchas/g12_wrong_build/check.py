@@ -9,11 +9,9 @@ from gonogo.node.facts.missing import Missing, known
 from gonogo.node.facts.sections.gpu import Gpu
 from gonogo.node.facts.sections.identity import Identity
 from gonogo.node.facts.sections.python import Python, Torch
+from gonogo.platforms import wheels
 from gonogo.platforms.identify import Platform
 from gonogo.units import version_parts
-
-#: The oldest compute capability that a CUDA major still compiles for (its release notes).
-DROPPED_BELOW = {13: (7, 5), 12: (5, 0)}
 
 
 def check_build(
@@ -25,12 +23,15 @@ def check_build(
         yield Finding("G12.skipped", SKIP, "no torch to judge")
         return
     version = known(torch.version) or "of unknown version"
-    yield (
+    fault = (
         _kind(torch, version, platform)
         or _architecture(torch, version, python, identity)
         or _gpu_fit(torch, version, gpu, platform)
-        or Finding("G12.ok", PASS, f"torch {version} is built for this machine", _evidence(torch))
     )
+    if fault is None:
+        yield Finding("G12.ok", PASS, f"torch {version} is built for this machine", _evidence(torch))
+    else:
+        yield fault._replace(values={"torch_version": version, **wheels.advice(gpu, platform)})
 
 
 def _evidence(torch: Torch) -> tuple[str, ...]:
@@ -46,22 +47,10 @@ def _kind(torch: Torch, version: str, platform: Platform) -> Finding | None:
     gpu_meant = platform.gpu_expected or platform.assumed
     if known(torch.hip):
         status = FAIL if gpu_meant else INFO
-        return Finding(
-            "G12.rocm",
-            status,
-            f"torch {version} is built for ROCm",
-            _evidence(torch),
-            values={"torch_version": version},
-        )
+        return Finding("G12.rocm", status, f"torch {version} is built for ROCm", _evidence(torch))
     if not gpu_meant:
         return Finding("G12.no-gpu", INFO, f"torch {version} is CPU-only, and so is this machine", _evidence(torch))
-    return Finding(
-        "G12.cpu-only",
-        FAIL,
-        f"torch {version} is CPU-only: the GPU stays unused",
-        _evidence(torch),
-        values={"torch_version": version},
-    )
+    return Finding("G12.cpu-only", FAIL, f"torch {version} is CPU-only: the GPU stays unused", _evidence(torch))
 
 
 def _architecture(torch: Torch, version: str, python: Python, identity: Identity | Missing) -> Finding | None:
@@ -75,7 +64,6 @@ def _architecture(torch: Torch, version: str, python: Python, identity: Identity
         FAIL,
         f"torch {version} is built for {built}, this Python runs on {runs}",
         _evidence(torch),
-        values={"torch_version": version},
     )
 
 
@@ -86,7 +74,7 @@ def _same_machine(one: str, other: str) -> bool:
 
 def _gpu_fit(torch: Torch, version: str, gpu: Gpu | Missing, platform: Platform) -> Finding | None:
     build = version_parts(known(torch.cuda) or "")
-    capability = _capability(gpu, platform)
+    capability = wheels.capability(gpu, platform)
     if not build or capability is None:
         return None
     shown = ".".join(str(part) for part in capability)
@@ -100,23 +88,13 @@ def _gpu_fit(torch: Torch, version: str, gpu: Gpu | Missing, platform: Platform)
             f"torch {version} is of CUDA {known(torch.cuda)}: capability {shown} needs {platform.profile.kernel_cuda}",
             _evidence(torch),
             MEDIUM,
-            values={"torch_version": version},
         )
-    oldest = DROPPED_BELOW.get(build[0])
+    oldest = wheels.OLDEST_CAPABILITY.get(build[0])
     if oldest and capability < oldest:
         return Finding(
             "G12.gpu-too-old",
             FAIL,
             f"CUDA {known(torch.cuda)} has no kernels for capability {shown}: it starts at {oldest[0]}.{oldest[1]}",
             _evidence(torch),
-            values={"torch_version": version},
         )
     return None
-
-
-def _capability(gpu: Gpu | Missing, platform: Platform) -> tuple[int, ...] | None:
-    devices = () if isinstance(gpu, Missing) else known(gpu.devices) or ()
-    read = [version_parts(c) for device in devices for c in [known(device.compute_capability)] if c]
-    if read:
-        return max(read)
-    return version_parts(platform.profile.compute_capability or "") or None
