@@ -57,12 +57,13 @@ _ALWAYS = [
     r"(?<![A-Za-z0-9])(?:hf_|gh[pousr]_|github_pat_|sk-|nvapi-|xox[bap]-|glpat-|AKIA)[A-Za-z0-9_-]{12,}",
     r"(?<=[Bb]earer )[A-Za-z0-9._~+/-]{8,}",
     r"(?<=://)[^/@\s:]+:[^/@\s]+(?=@)",
-    r"(?<![0-9A-Fa-f-])[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}(?![0-9A-Fa-f-])",
+    r"[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}(?![0-9A-Fa-f])",
     r"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])",
     r"(?<![0-9A-Fa-f:])(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}(?![0-9A-Fa-f:])",
-    r"(?<![0-9A-Fa-f:])(?:fe80:|(?:[0-9A-Fa-f]{1,4}:){3,7})(?::?[0-9A-Fa-f]{1,4}){1,5}(?![0-9A-Fa-f:.])",
 ]
-_ADDRESS = r"(?<![-_.\w])(?<!==)(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?![-_.\w])"
+#: Four numbers with dots, unless they are the version in a name (nvidia_cublas-13.1.0.3.dist-info) or in a pin.
+_IPV4 = r"(?<![\w.])(?<!==)(?<!== )(?<![A-Za-z_]-)(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?!\w|[-_.][A-Za-z]|\.[0-9])"
+_IPV6 = r"(?<![\w:.])(?:[0-9A-Fa-f]{1,4}:){1,7}:?(?:[0-9A-Fa-f]{1,4}(?::[0-9A-Fa-f]{1,4}){0,6})?(?![\w:])"
 
 
 class Redactor:
@@ -74,18 +75,20 @@ class Redactor:
             parent, _, name = home.rstrip("/").rpartition("/")
             if parent not in ("", "/home", "/Users") and name:
                 own.append(f"(?<={re.escape(parent + '/')}){re.escape(name)}(?![A-Za-z0-9_])")
-        for name in (*users, *hosts):
+        for name in sorted({*users, *hosts}, key=len, reverse=True):  # the whole before its part
             if len(name) >= 3 and name.lower() not in COMMON_NAMES:
                 own.append(f"(?<![A-Za-z0-9_]){re.escape(name)}(?![A-Za-z0-9_])")
         # Homes first: a name inside a path is then already gone.
         self._patterns: list[Pattern[str]] = [re.compile(pattern) for pattern in own + _ALWAYS]
-        self._address = re.compile(_ADDRESS)
+        self._addresses = [re.compile(_IPV4), re.compile(_IPV6)]
 
     def text(self, text: str, addresses: bool = True) -> str:
         """``text`` with everything private overwritten."""
         for pattern in self._patterns:
             text = pattern.sub(_mask, text)
-        return self._address.sub(_mask_address, text) if addresses else text
+        for pattern in self._addresses if addresses else ():
+            text = pattern.sub(_mask_address, text)
+        return text
 
     def redact(self, data: Any, key: str = "") -> Any:
         """A copy of JSON-ready ``data``: every string and every key."""
@@ -94,7 +97,7 @@ class Redactor:
         if isinstance(data, list):
             return [self.redact(item, key) for item in data]
         if isinstance(data, dict):
-            if set(data) == {"base64"}:
+            if set(data) == {"base64"} and key not in VERSION_KEYS:
                 return {"base64": self._binary(data["base64"])}
             inherited = key if key in VERSION_KEYS else ""
             return {
@@ -102,8 +105,11 @@ class Redactor:
             }
         return data
 
-    def _binary(self, encoded: str) -> str:
-        content = base64.b64decode(encoded).decode("latin-1")
+    def _binary(self, encoded: Any) -> Any:
+        try:
+            content = base64.b64decode(encoded, validate=True).decode("latin-1")
+        except (ValueError, TypeError):
+            return self.redact(encoded)
         return base64.b64encode(self.text(content, addresses=False).encode("latin-1")).decode("ascii")
 
 
@@ -112,10 +118,15 @@ def _mask(found: re.Match[str]) -> str:
 
 
 def _mask_address(found: re.Match[str]) -> str:
+    import ipaddress  # only where something looks like an address
+
     text = found.group(0)
-    public_knowledge = text.startswith(("127.", "0.")) or text == "255.255.255.255"
-    valid = all(int(part) < 256 for part in text.split("."))
-    return text if public_knowledge or not valid else re.sub(r"[0-9]", "x", text)
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return text
+    everybodys = address.is_loopback or address.is_unspecified or text == "255.255.255.255"
+    return text if everybodys else re.sub(r"[0-9A-Fa-f]", "x", text)
 
 
 def redactor_for_this_machine() -> Redactor:
