@@ -15,8 +15,10 @@ def replace(target: str, text: str) -> None:
         special = not stat.S_ISREG(path.stat().st_mode)
     except FileNotFoundError:
         special = False
-    if special:  # /dev/stdout, a named pipe: nothing to replace
-        path.write_text(text, encoding="utf-8", errors="backslashreplace")
+    if special or target.startswith(("/dev/", "/proc/")):
+        # A pipe, a device, or a name for an open file (/dev/stdout >> log): added to, never replaced.
+        with path.open("a", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(text)
         return
     # A link stays a link: what it points to is replaced.
     real = path.resolve()

@@ -19,7 +19,10 @@ from gonogo.node.modules import submodules
 
 
 class FactsError(ValueError):
-    """The document is not facts that this version can read; the message is one line."""
+    """The document is not facts that this version can read; the message is one line of ASCII."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message.encode("unicode_escape").decode("ascii"))
 
 
 # -- encoding ---------------------------------------------------------------------------------------------------------
@@ -35,8 +38,17 @@ def encode_value(value: Any) -> Any:
     if isinstance(value, (tuple, list)):
         return [encode_value(item) for item in value]
     if isinstance(value, collections.abc.Mapping):
-        return {str(key): encode_value(item) for key, item in value.items()}
+        return {_escaped(str(key)): encode_value(item) for key, item in value.items()}
     return value
+
+
+def _escaped(key: str) -> str:
+    # "missing" marks a fact without a value; as a key of a mapping (a pin of a package of that name) it is marked itself.
+    return f"={key}" if key.lstrip("=") == "missing" else key
+
+
+def _unescaped(key: str) -> str:
+    return key[1:] if key.startswith("=") and key.lstrip("=") == "missing" else key
 
 
 def document_of(encoded: Mapping[str, Any], collectors: Any, collected_at: str, tool_version: str) -> dict[str, Any]:
@@ -61,7 +73,7 @@ def section_names() -> list[str]:
 
 def section_type(name: str) -> Any:
     """The type of section ``name``, or None when there is no such section."""
-    if not name.isidentifier():
+    if not name.isidentifier() or name.startswith("_"):
         return None
     try:
         module = importlib.import_module(f"{sections.__name__}.{name}")
@@ -98,7 +110,9 @@ def decode_value(kind: Any, data: Any, where: str, lenient: bool = False) -> Any
         if not isinstance(data, dict):
             raise FactsError(f"{where}: expected an object, got {_kind_of(data)}")
         value_kind = typing.get_args(kind)[1]
-        return {key: decode_value(value_kind, entry, f"{where}.{key}", lenient) for key, entry in data.items()}
+        return {
+            _unescaped(key): decode_value(value_kind, entry, f"{where}.{key}", lenient) for key, entry in data.items()
+        }
     if hasattr(kind, "_fields"):
         return _decode_record(kind, data, where, lenient)
     return _decode_scalar(kind, data, where)
@@ -106,8 +120,9 @@ def decode_value(kind: Any, data: Any, where: str, lenient: bool = False) -> Any
 
 def _decode_missing(data: dict[str, Any], where: str) -> Missing:
     reason, detail = data["missing"], data.get("detail", "")
-    if reason not in REASONS or not isinstance(detail, str):
-        raise FactsError(f"{where}: unknown reason {reason!r} for a missing fact")
+    if not isinstance(reason, str) or reason not in REASONS or not isinstance(detail, str):
+        shown = reason[:40] if isinstance(reason, str) else _kind_of(reason)
+        raise FactsError(f"{where}: unknown reason {shown} for a missing fact")
     return Missing(reason, detail)
 
 
