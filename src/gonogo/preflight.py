@@ -124,15 +124,20 @@ def _lacking(gotcha: str, section: str, why: Missing, platform: Platform) -> Fin
     return Finding(f"{gotcha}.unknown", UNKNOWN, f"{section}: {why}")
 
 
+def _filled(template: str, values: Mapping[str, str]) -> str | None:
+    try:
+        return template.format_map(values)
+    except KeyError:
+        return None
+
+
 def _with_fix(item: Finding, entry: Mapping[str, Any]) -> Finding:
     steps = entry.get("code", {}).get(item.code.partition(".")[2], {}).get("fix", ())
     if item.fix or not steps:
         return item
     fix = []
     for row in steps:
-        try:
-            step, undo = (row.get(part, "").format_map(item.values) for part in ("step", "undo"))
-        except KeyError:  # a step that needs what the judge did not give does not apply here
-            continue
-        fix.append(FixStep(step, row["impact"], undo))
+        step, undo = (_filled(row.get(part, ""), item.values) for part in ("step", "undo"))
+        if step is not None:  # a step that needs what the judge did not give does not apply here
+            fix.append(FixStep(step, row["impact"], "put back what was installed before" if undo is None else undo))
     return item._replace(fix=tuple(fix))

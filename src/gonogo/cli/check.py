@@ -113,10 +113,10 @@ def refuse_no_python(host: Host, python: str) -> None:
     """Raises UsageError where --python names nothing that could be run."""
     from gonogo.node import interpreter
 
-    path = interpreter.locate(host, python, host.environment)
-    if not python or host.files.kind(path) != "file":
+    choice = interpreter.choose(host)
+    if not python or isinstance(choice, Missing) or host.files.kind(choice.executable) != "file":
         raise UsageError(f"--python {python}: no such interpreter")
-    if not os.access(path, os.X_OK):
+    if not os.access(choice.executable, os.X_OK):
         raise UsageError(f"--python {python}: not executable")
 
 

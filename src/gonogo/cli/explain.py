@@ -72,6 +72,7 @@ def _paragraph(text: str, indent: str = "  ") -> list[str]:
 def _code(gotcha: str, name: str, code: Mapping[str, Any]) -> list[str]:
     lines = [f"  {gotcha}.{name}: {code['title']}"]
     for step in code.get("fix", ()):
-        undo = f"; undo: {step['undo']}" if step.get("undo") else ""
-        lines += _paragraph(f"fix: {step['step']} [{step['impact']}{undo}]", "      ")
+        # What a finding fills in stands here by its name.
+        text, undo = (part.replace("{", "<").replace("}", ">") for part in (step["step"], step.get("undo", "")))
+        lines += _paragraph(f"fix: {text} [{step['impact']}{f'; undo: {undo}' if undo else ''}]", "      ")
     return lines

@@ -46,6 +46,7 @@ class Gathering:
     def __init__(self, host: Host, only: list[str] | None = None, record: bool = False) -> None:
         self._host, self._record = host, record
         _fill_standard_descriptors()
+        _reap()
         self._results: dict[str, Result] = {}
         self._chosen = collect.names() if only is None else only
         self._lanes: list[_Lane] = []
@@ -81,6 +82,20 @@ class Gathering:
                     if lane.pending:  # the rest of a shared child goes on in a new one
                         self._start(lane.pending)
         return [self._results[name] for name in self._chosen]
+
+
+#: Children that had not ended when we last looked: reaped whenever the next ones start.
+_LEFT_BEHIND: list[int] = []
+
+
+def _reap() -> None:
+    for pid in list(_LEFT_BEHIND):
+        try:
+            ended = os.waitpid(pid, os.WNOHANG)[0] == pid
+        except OSError:  # somebody else has waited for it
+            ended = True
+        if ended:
+            _LEFT_BEHIND.remove(pid)
 
 
 def _fill_standard_descriptors() -> None:
@@ -148,10 +163,8 @@ class _Lane:
         self._leave()
 
     def _leave(self) -> None:
-        try:
-            os.waitpid(self.pid, os.WNOHANG)
-        except OSError:
-            pass
+        _LEFT_BEHIND.append(self.pid)
+        _reap()
         self._close()
 
     def _lose(self, results: dict[str, Result], why: Missing) -> None:

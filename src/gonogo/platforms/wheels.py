@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from gonogo.node.facts.missing import Missing, known
 from gonogo.node.facts.sections.gpu import Gpu
+from gonogo.node.facts.sections.python import Torch
 from gonogo.platforms.identify import Platform
 from gonogo.units import version_parts
 
@@ -20,8 +23,23 @@ def capability(gpu: Gpu | Missing, platform: Platform) -> tuple[int, ...] | None
     return max(read) if read else version_parts(platform.profile.compute_capability or "") or None
 
 
-def advice(gpu: Gpu | Missing, platform: Platform) -> dict[str, str]:
-    """Values for fix steps: ``wheel_tag`` (cu130), or ``no_wheel``, why none fits. Within a major any minor serves."""
+def reinstall(version: str) -> str:
+    """How to get the torch back that is installed now: local versions are only on the index of their own tag."""
+    tag = version.partition("+")[2]
+    if re.fullmatch(r"cu[0-9]{3}|cpu|rocm[0-9.]+", tag):
+        return f"pip install --force-reinstall torch=={version} --index-url https://download.pytorch.org/whl/{tag}"
+    if tag:
+        return "start again from the image: this build of torch is on no public index"
+    return f"pip install --force-reinstall torch=={version}"
+
+
+def advice(torch: Torch | None, gpu: Gpu | Missing, platform: Platform) -> dict[str, str]:
+    """Values for fix steps: ``wheel_tag`` (cu130), or ``no_wheel``, why none fits; ``torch_reinstall``, the way back.
+
+    Within a CUDA major any minor serves (CUDA's minor version compatibility).
+    """
+    version = known(torch.version) if torch else None
+    values = {"torch_reinstall": reinstall(version)} if version else {}
     serves = None if isinstance(gpu, Missing) else known(gpu.cuda_version)
     target, first = capability(gpu, platform), version_parts(platform.profile.kernel_cuda or "")
     fitting = [
@@ -32,6 +50,6 @@ def advice(gpu: Gpu | Missing, platform: Platform) -> dict[str, str]:
         and (target is None or target >= OLDEST_CAPABILITY[release[0]])
     ]
     if fitting:
-        return {"wheel_tag": f"cu{fitting[-1][0]}{fitting[-1][1]}"}
+        return values | {"wheel_tag": f"cu{fitting[-1][0]}{fitting[-1][1]}"}
     shown = ".".join(str(part) for part in target) if target else "of this GPU"
-    return {"no_wheel": f"no build serves both a driver for CUDA {serves} and capability {shown}"}
+    return values | {"no_wheel": f"no build serves both a driver for CUDA {serves} and capability {shown}"}

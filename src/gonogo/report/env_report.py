@@ -25,7 +25,7 @@ def render(preflight: Preflight, style: Style) -> str:
     body = {
         "platform": "dgx-spark" if preflight.platform.is_spark else "generic-nvidia",
         "checks": {gotcha: _check(preflight, gotcha) for gotcha in catalogue.gotchas() if number(gotcha) <= 10},
-        "headroom_gb": headroom_gb(preflight.facts.sections, preflight.platform.unified_memory),
+        "headroom_gb": _headroom(preflight),
         "verdict": VERDICTS[preflight.verdict],
         "reasons": list(preflight.reasons),
     }
@@ -37,6 +37,13 @@ def _check(preflight: Preflight, gotcha: str) -> str:
     if not found:
         return "skip: not selected"
     return found[0].status.lower() if found[0].status == PASS else f"{found[0].status.lower()}: {found[0].message}"
+
+
+def _headroom(preflight: Preflight) -> float | None:
+    platform, sections = preflight.platform, preflight.facts.sections
+    if platform.assumed and not platform.unified_memory and platform.id != "none":
+        return None  # the memory of a card that is not here
+    return headroom_gb(sections, platform.unified_memory)
 
 
 def headroom_gb(sections: Mapping[str, Any], unified: bool) -> float | None:

@@ -48,7 +48,7 @@ def check_runtime(python: Python, cuda: Cuda | Missing, gpu: Gpu | Missing, plat
     built = f"torch {version} built against CUDA {build}"
     found = _find(soname, python, cuda)
     if found is None:
-        values = {"torch_version": version, **wheels.advice(gpu, platform)}
+        values = wheels.advice(torch, gpu, platform)
         yield _not_found(soname, built, python, cuda)._replace(values=values)
     elif major[0] < (platform.profile.cuda_major or 0):
         yield Finding(
@@ -56,7 +56,7 @@ def check_runtime(python: Python, cuda: Cuda | Missing, gpu: Gpu | Missing, plat
             WARN,
             f"{built}: runs with {soname} ({found.found_by}), slower than a CUDA {platform.profile.cuda_major} build",
             evidence=(f"{soname} at {found.path}",),
-            values={"torch_version": version, **wheels.advice(gpu, platform)},
+            values=wheels.advice(torch, gpu, platform),
         )
     else:
         yield Finding("G1.ok", PASS, built, evidence=(f"{soname} at {found.path} ({found.found_by})",))
@@ -99,11 +99,7 @@ def check_driver(python: Python, gpu: Gpu, platform: Platform) -> Iterator[Findi
                 "  ", " "
             ),
             evidence=(f"torch/version.py: cuda = {build}", f"driver: CUDA {serves}"),
-            values={
-                "torch_version": known(torch.version) or "",
-                "torch_cuda": build,
-                **wheels.advice(gpu, platform),
-            },
+            values={"torch_cuda": build, **wheels.advice(torch, gpu, platform)},
         )
 
 

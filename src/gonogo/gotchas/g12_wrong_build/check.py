@@ -31,7 +31,7 @@ def check_build(
     if fault is None:
         yield Finding("G12.ok", PASS, f"torch {version} is built for this machine", _evidence(torch))
     else:
-        yield fault._replace(values={"torch_version": version, **wheels.advice(gpu, platform)})
+        yield fault._replace(values=wheels.advice(torch, gpu, platform))
 
 
 def _evidence(torch: Torch) -> tuple[str, ...]:

@@ -43,7 +43,7 @@ def encode_value(value: Any) -> Any:
 
 
 def _escaped(key: str) -> str:
-    # "missing" marks a fact without a value; as a key of a mapping (a pin of a package of that name) it is marked itself.
+    # "missing" marks a fact without a value; as a key of a mapping (a pin of that name) it is marked itself.
     return f"={key}" if key.lstrip("=") == "missing" else key
 
 
