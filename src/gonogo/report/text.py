@@ -13,6 +13,13 @@ from gonogo.report import Style, judged_environment
 _COLORS = {FAIL: "1;31", WARN: "1;33", UNKNOWN: "35", INFO: "36", SKIP: "2", PASS: "32"}
 _VERDICT_COLORS = {"go": "1;32", "go-with-warnings": "1;33", "no-go": "1;31"}
 _INDENT = " " * 13
+_IMPACT = {
+    "none": "changes nothing",
+    "transient": "gone after a restart",
+    "reversible": "can be undone",
+    "persistent": "stays",
+    "irreversible": "cannot be undone",
+}
 
 
 def render(preflight: Preflight, style: Style) -> str:
@@ -49,8 +56,10 @@ def _finding(item: Finding, style: Style) -> list[str]:
     lines = _row(item.status, item.gotcha, item.message, style)
     if rank(item.status) >= rank(WARN):
         for step in item.fix:
-            undo = f"; undo: {step.undo}" if step.undo else ""
-            lines += _wrapped(f"fix: {step.step} [{step.impact}{undo}]", style, "     ")
+            # Commands are to be copied: one line each, however long.
+            lines.append(f"{_INDENT}fix: {printable(step.step)}")
+            undo = f", undo: {printable(step.undo)}" if step.undo else ""
+            lines.append(f"{_INDENT}     ({_IMPACT[step.impact]}{undo})")
     if style.verbose:
         for line in item.evidence:
             lines += _wrapped(f"evidence: {line}", style, "          ")
@@ -67,7 +76,6 @@ def _row(status: str, gotcha: str, message: str, style: Style) -> list[str]:
 
 
 def _wrapped(text: str, style: Style, hanging: str) -> list[str]:
-    # A command is to be copied: never break inside a word.
     return textwrap.wrap(
         printable(text),
         max(40, style.width),
