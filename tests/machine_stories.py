@@ -8,7 +8,7 @@
   and optionally ``platform_evidence``, ``identity``, ``reasons``, ``headroom_gb`` and ``[plain]``: statuses by line.
 
 Texts to match are regular expressions, searched for. A ``status`` may be a list where the documents leave a choice.
-Expectations come from shared documents and published reports, never from what the code happens to say.
+Expectations come from published reports and the contract, never from what the code happens to say.
 """
 
 from __future__ import annotations

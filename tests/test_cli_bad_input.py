@@ -1,6 +1,6 @@
 """Wrong calls and wrong files: one line on standard error that says what is wrong, nothing else, exit status 2.
 
-DESIGN.md, Contract: "2 usage error or could not run. Results on stdout, everything else on stderr."
+docs/contract.md, Contract: "2 usage error or could not run. Results on stdout, everything else on stderr."
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which interpreter is judged: the order of DESIGN.md, "Judged environment", on roots made by hand."""
+"""Which interpreter is judged: the order of docs/contract.md, "Judged environment", on roots made by hand."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ STORIES = load_all()
 HEALTHY = [story for story in STORIES if story.healthy and story.expected.verdict == "go"]
 SPARKS = [s for s in STORIES if s.expected.platform == "gb10" and s.devices() and s.request.platform is None]
 
-#: What GB10 answers not_supported to: GB10_FACTS section 2.
+#: What GB10 answers not_supported to: published GB10 figures
 MEMORY = ("memory_total_bytes", "memory_free_bytes", "memory_used_bytes")
 NEVER_ON_GB10 = (*MEMORY, "power_limit_watts", "clock_memory_mhz")
 NOT_SUPPORTED = {"missing": "not_supported"}
@@ -241,7 +241,7 @@ def platform_wording(document: dict[str, Any]) -> None:
 LOST = (*NEVER_ON_GB10, "mig_enabled", "display_active", "temperature_margin_celsius")
 WARM = {"temperature_celsius": 67, "temperature_margin_celsius": 27, "power_watts": 16.0}  # AEON-7/vllm-dflash#1
 IDLE = {"utilization_gpu_percent": 0, "performance_state": 0, "event_reasons_active": []}
-#: ollama/ollama#13552 and GB10_FACTS section 5.
+#: ollama/ollama#13552 and published GB10 figures
 HISTORY = {"sw_power_cap": 1369 * 10**9, "sw_thermal_slowdown": 173453251000, "hw_thermal_slowdown": 403805000}
 LITTLE = {"available_bytes": 5 << 30, "free_bytes": 1 << 30, "cached_bytes": 3 << 30}
 

@@ -1,4 +1,4 @@
-"""Which platform a machine is, by evidence in order of trust (GOTCHAS: "Who is this machine")."""
+"""Which platform a machine is, by evidence in order of trust."""
 
 from __future__ import annotations
 
