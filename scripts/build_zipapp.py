@@ -1,7 +1,7 @@
 """Build the collector zipapp: ``build_zipapp.py dist/gonogo-collect.pyz``.
 
-One file, Python 3.8 and later, no installation: gonogo.node, and pynvml with its licence. The same sources give the
-same bytes: names sorted, one fixed time, no compiled files.
+One file, Python 3.8 and later, no installation: gonogo.node, and pynvml (its licence stands at its head).
+The same sources give the same bytes: names sorted, one fixed time, no compiled files.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from gonogo import catalogue, catalogue_source
 from gonogo.finding import IMPACTS
 
 PACKAGE = Path(gonogo.__file__).parent
-gonogo explain = [f"G{number}" for number in range(1, 22)]
+GOTCHAS = [f"G{number}" for number in range(1, 22)]
 CODE = re.compile(r"^G\d+\.[a-z-]+$")
 #: Codes of every gotcha, whose message says all there is to say.
 OF_ALL = ("ok", "skipped", "unknown")
@@ -49,7 +49,7 @@ def test_the_generated_module_is_what_the_files_say() -> None:
 
     assert catalogue_source.read() == _catalogue.DATA
     # Order counts: it is the order of the reports.
-    assert list(_catalogue.DATA["gotchas"]) == gonogo explain
+    assert list(_catalogue.DATA["gotchas"]) == GOTCHAS
     assert catalogue.data() == _catalogue.DATA
 
 
@@ -72,13 +72,13 @@ def test_the_generator_writes_what_it_reads(tmp_path: Path) -> None:
 def test_every_number_once() -> None:
     folders = sorted(path.parent.name for path in PACKAGE.glob("gotchas/*/gotcha.toml"))
     ids = [entry["id"] for entry in map(catalogue_source._toml, PACKAGE.glob("gotchas/*/gotcha.toml"))]
-    assert sorted(ids) == sorted(gonogo explain)
-    assert [f"G{int(folder[1:3])}" for folder in folders] == gonogo explain
+    assert sorted(ids) == sorted(GOTCHAS)
+    assert [f"G{int(folder[1:3])}" for folder in folders] == GOTCHAS
     for gotcha, entry in entries().items():
         assert entry["package"].startswith(f"g{int(gotcha[1:]):02}_"), entry["package"]
 
 
-@pytest.mark.parametrize("gotcha", gonogo explain)
+@pytest.mark.parametrize("gotcha", GOTCHAS)
 def test_the_story_is_whole(gotcha: str) -> None:
     entry = entries()[gotcha]
     for part in ("title", "symptom", "cause", "check", "fix", "evidence", "not_a_fault"):
@@ -92,7 +92,7 @@ def test_the_story_is_whole(gotcha: str) -> None:
     assert set(entry) <= known | {"verified", "sources", "code", "package", "parts"}
 
 
-@pytest.mark.parametrize("gotcha", gonogo explain)
+@pytest.mark.parametrize("gotcha", GOTCHAS)
 def test_codes_and_judges_match(gotcha: str) -> None:
     entry = entries()[gotcha]
     found, explained = emitted(entry), {f"{gotcha}.{name}" for name in entry.get("code", {})}
@@ -133,14 +133,14 @@ def test_grave_codes_are_found() -> None:
     } <= everything
 
 
-@pytest.mark.parametrize("gotcha", gonogo explain)
+@pytest.mark.parametrize("gotcha", GOTCHAS)
 def test_what_can_warn_or_fail_has_a_remedy(gotcha: str) -> None:
     entry = entries()[gotcha]
     for code in graves(entry):
         assert entry["code"][code.partition(".")[2]].get("fix"), code
 
 
-@pytest.mark.parametrize("gotcha", gonogo explain)
+@pytest.mark.parametrize("gotcha", GOTCHAS)
 def test_codes_and_their_steps_are_whole(gotcha: str) -> None:
     for name, code in entries()[gotcha].get("code", {}).items():
         assert set(code) <= {"title", "fix"}, name
@@ -155,7 +155,7 @@ def test_codes_and_their_steps_are_whole(gotcha: str) -> None:
                 assert not step.get("undo"), name
 
 
-@pytest.mark.parametrize("gotcha", gonogo explain)
+@pytest.mark.parametrize("gotcha", GOTCHAS)
 def test_every_placeholder_of_a_remedy_is_filled_by_a_judge(gotcha: str) -> None:
     # A step with one that nobody fills would never be shown.
     entry = entries()[gotcha]

@@ -1,4 +1,4 @@
-"""``gonogo check``: exit statuses, what is selected, how plain and JSON put it. Expectations: docs/contract.md, Contract."""
+"""``gonogo check``: exit statuses, what is selected, how plain and JSON put it. Expectations: docs/contract.md."""
 
 from __future__ import annotations
 

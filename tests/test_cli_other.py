@@ -15,7 +15,7 @@ import gonogo as package
 from gonogo import catalogue, schemas
 
 GOLDEN_FACTS = str(Path(__file__).parent / "golden" / "facts.json")
-gonogo explain = [f"G{number}" for number in range(1, 22)]
+GOTCHAS = [f"G{number}" for number in range(1, 22)]
 VERBS = ["check", "explain", "list", "record", "schema"]
 
 
@@ -63,13 +63,13 @@ def test_list(gonogo: Callable[..., Any]) -> None:
     completed = gonogo("list")
     assert (completed.returncode, completed.stderr) == (0, "")
     rows = [line.split(maxsplit=1) for line in completed.stdout.splitlines()]
-    assert [row[0] for row in rows] == gonogo explain
+    assert [row[0] for row in rows] == GOTCHAS
     assert all(len(row) == 2 for row in rows)
 
 
 def test_list_with_codes(gonogo: Callable[..., Any]) -> None:
     lines = gonogo("list", "--codes").stdout.splitlines()
-    assert [line.split()[0] for line in lines if not line.startswith(" ")] == gonogo explain
+    assert [line.split()[0] for line in lines if not line.startswith(" ")] == GOTCHAS
     codes = [line.split()[0] for line in lines if line.startswith(" ")]
     assert sorted(codes) == sorted(catalogue.codes())
     # A code stands under its own gotcha.
@@ -84,7 +84,7 @@ def test_list_with_codes(gonogo: Callable[..., Any]) -> None:
 
 def test_list_as_json(gonogo: Callable[..., Any]) -> None:
     rows = json.loads(gonogo("list", "--format", "json").stdout)
-    assert [row["gotcha"] for row in rows] == gonogo explain
+    assert [row["gotcha"] for row in rows] == GOTCHAS
     assert {code for row in rows for code in row["codes"]} == catalogue.codes()
     for row in rows:
         assert set(row) == {"gotcha", "title", "judged", "codes", "verified"}
@@ -95,7 +95,7 @@ def test_list_as_json(gonogo: Callable[..., Any]) -> None:
 # -- explain ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("gotcha", gonogo explain)
+@pytest.mark.parametrize("gotcha", GOTCHAS)
 def test_explain(gonogo: Callable[..., Any], gotcha: str) -> None:
     completed = gonogo("explain", gotcha.lower())
     assert (completed.returncode, completed.stderr) == (0, "")
@@ -219,7 +219,7 @@ def test_headroom_on_a_spark(
     completed = gonogo("check", "--facts", written(spark(memory=memory)), "--format", "env-report")
     report = json.loads(completed.stdout)
     assert (report["platform"], report["headroom_gb"]) == ("dgx-spark", headroom_gb)
-    assert list(report["checks"]) == gonogo explain[:10]
+    assert list(report["checks"]) == GOTCHAS[:10]
 
 
 def test_headroom_on_a_discrete_gpu(gonogo: Callable[..., Any], spark: Any, written: Any) -> None:

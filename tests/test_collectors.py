@@ -112,6 +112,20 @@ def test_check_knows_the_gb10_by_nvml_alone(gonogo: Callable[..., Any], tmp_path
     assert statuses <= {"PASS", "INFO", "SKIP"}
 
 
+def test_a_counter_that_cannot_be_costs_no_other_fact(gonogo: Callable[..., Any], tmp_path: Path) -> None:
+    # All ones is what a register gives that nobody answers for; the GPU is there all the same.
+    env = {"LD_LIBRARY_PATH": str(build(tmp_path / "nvml", "gb10.c", "-DCOUNTER=~0ULL"))}
+    record = gonogo("record", env=env, timeout=HANG_GUARD)
+    [device] = json.loads(record.stdout)["sections"]["gpu"]["devices"]
+    assert (device["name"], device["power_watts"]) == ("NVIDIA GB10", 3.1)
+    (tmp_path / "facts.json").write_text(record.stdout)
+    for options in ([], ["--facts", str(tmp_path / "facts.json")]):
+        completed = gonogo("check", "--format", "json", *options, env=env, timeout=HANG_GUARD)
+        result = json.loads(completed.stdout)
+        assert result["platform"]["id"] == "gb10"
+        assert not [reason for reason in result["reasons"] if "GPU" in reason]
+
+
 def test_nvml_that_hangs(facts: Facts) -> None:
     assert facts(nvml=("init.c", "-DHANGS"))["gpu"] == {"missing": "timed_out", "detail": "no answer within 2 s"}
 

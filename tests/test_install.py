@@ -1,6 +1,6 @@
 """Installed as users install it: built, by pip into a training environment, by pipx and uvx beside it.
 
-docs/contract.md, Contract: the isolated environment that pipx or uvx made for gonogo is passed over; a training environment
+docs/contract.md: the isolated environment that pipx or uvx made for gonogo is passed over; a training environment
 that gonogo was pip-installed into is judged.
 """
 

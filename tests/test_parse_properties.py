@@ -6,6 +6,7 @@ Inputs are arbitrary text, and real lines that were cut, doubled and spoilt: tho
 from __future__ import annotations
 
 import json
+import signal
 import struct
 from collections.abc import Callable
 from typing import Any
@@ -115,6 +116,22 @@ def test_a_figure_too_long_for_json_is_no_figure() -> None:
     # Python refuses to print a whole number of more than 4300 digits, and 4299 digits of MiB are more bytes than that.
     row = SAMPLES["nvidia_smi"].replace("[N/A], 1, 2", "9" * 4299 + ", 1, 2")
     holds(nvidia_smi.parse(row))
+
+
+@pytest.mark.parametrize("parse", [parse for _, parse in PARSERS], ids=[parse.__name__ for _, parse in PARSERS])
+@pytest.mark.parametrize("piece", ["\n", " ", "\t\n", "a", "a:", "A=\n", "=", "[", '"', "some avg10="], ids=repr)
+def test_a_file_of_one_thing_only_is_read_in_time(parse: Callable[[str], Any], piece: str) -> None:
+    # 400,000 of them: reading that goes back to the start each time takes many minutes, any other a moment.
+    def late(*_: object) -> None:
+        raise AssertionError("does not end")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.alarm(20)
+    try:
+        parse(piece * 400_000)
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
 
 
 # -- the loader cache -------------------------------------------------------------------------------------------------

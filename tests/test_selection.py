@@ -1,4 +1,4 @@
-"""Selection by dot-separated parts: G1 takes G1.*, not G10 (docs/contract.md, Contract)."""
+"""Selection by dot-separated parts: G1 takes G1.*, not G10 (docs/contract.md)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gonogo.selection import Selection, SelectionError, parse
 
-gonogo explain = ("G1", "G2", "G3", "G10", "G12")
+GOTCHAS = ("G1", "G2", "G3", "G10", "G12")
 CODES = ("G1.older-major", "G1.unresolved-library", "G10.link", "G12.cpu-only")
 
 
@@ -24,7 +24,7 @@ CODES = ("G1.older-major", "G1.unresolved-library", "G10.link", "G12.cpu-only")
     ],
 )
 def test_parse(texts: list[str], expected: tuple[str, ...]) -> None:
-    assert parse(texts, gonogo explain, CODES) == expected
+    assert parse(texts, GOTCHAS, CODES) == expected
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_parse(texts: list[str], expected: tuple[str, ...]) -> None:
 )
 def test_what_names_nothing_is_refused(text: str) -> None:
     with pytest.raises(SelectionError, match="unknown gotcha"):
-        parse([text], gonogo explain, CODES)
+        parse([text], GOTCHAS, CODES)
 
 
 @pytest.mark.parametrize(
@@ -101,17 +101,17 @@ def test_a_judge_runs_whenever_a_finding_of_it_would_be_kept(
     assert selection.touches(code.partition(".")[0]) or not selection.keeps(code)
 
 
-@given(st.lists(st.sampled_from([*gonogo explain, *CODES]), max_size=6), st.booleans())
+@given(st.lists(st.sampled_from([*GOTCHAS, *CODES]), max_size=6), st.booleans())
 def test_parse_reads_what_was_joined(chosen: list[str], lower: bool) -> None:
     text = ",".join(chosen)
-    assert parse([text.lower() if lower else text], gonogo explain, CODES) == tuple(chosen)
+    assert parse([text.lower() if lower else text], GOTCHAS, CODES) == tuple(chosen)
 
 
 @given(st.text(max_size=30))
 def test_parse_never_fails_otherwise(text: str) -> None:
     try:
-        found = parse([text], gonogo explain, CODES)
+        found = parse([text], GOTCHAS, CODES)
     except SelectionError as error:
         assert len(str(error).splitlines()) == 1
     else:
-        assert set(found) <= {*gonogo explain, *CODES}
+        assert set(found) <= {*GOTCHAS, *CODES}

@@ -79,8 +79,10 @@ def _device(nvml: Devices, index: int) -> GpuDevice:
 def _counters(nvml: Devices, index: int) -> dict[str, int] | Missing:
     values = nvml.field_values(index, tuple(COUNTERS.values()))
     found = {reason: values[name] for reason, name in COUNTERS.items()}
-    present = {reason: value for reason, value in found.items() if isinstance(value, int)}
-    return present or next(iter(found.values()))
+    # 2^64-1 stands for no value; a count of nanoseconds takes 292 years to reach half of that.
+    present = {reason: value for reason, value in found.items() if isinstance(value, int) and value < 1 << 63}
+    missing = [value for value in found.values() if isinstance(value, Missing)]
+    return present or (missing[0] if missing else Missing(NOT_SUPPORTED))
 
 
 def _processes(ask: Any) -> tuple[GpuProcess, ...] | Missing:

@@ -10,7 +10,7 @@ import collections.abc
 import importlib
 import types
 import typing
-from typing import Any, Mapping
+from typing import Any, Mapping, NamedTuple
 
 from gonogo.node.facts import document, sections
 from gonogo.node.facts.document import CollectorRun, Facts
@@ -63,6 +63,15 @@ def document_of(encoded: Mapping[str, Any], collectors: Any, collected_at: str, 
     }
 
 
+class Rules(NamedTuple):
+    """How strictly to decode: whether unknown keys pass (an older schema), whether a bad fact becomes a Missing."""
+
+    unknown_keys: bool = False
+    forgiving: bool = False
+
+
+STRICT = Rules()
+
 # -- decoding ---------------------------------------------------------------------------------------------------------
 
 
@@ -93,28 +102,34 @@ def _hints(kind: type) -> dict[str, Any]:
     return _HINTS[kind]
 
 
-def decode_value(kind: Any, data: Any, where: str, lenient: bool = False) -> Any:
-    """``data`` as a value of type ``kind``; ``where`` is its path for messages. ``lenient`` ignores unknown keys."""
+def decode_value(kind: Any, data: Any, where: str, rules: Rules = STRICT) -> Any:
+    """``data`` as a value of type ``kind``; ``where`` is its path for messages. Raises FactsError."""
     origin = typing.get_origin(kind)
     if origin in _UNIONS:
         options = typing.get_args(kind)
         if Missing in options and isinstance(data, dict) and "missing" in data:
             return _decode_missing(data, where)
-        return decode_value(next(option for option in options if option is not Missing), data, where, lenient)
+        wanted = next(option for option in options if option is not Missing)
+        if not rules.forgiving:
+            return decode_value(wanted, data, where, rules)
+        try:
+            return decode_value(wanted, data, where, rules)
+        except FactsError as error:  # one absurd value costs one fact
+            return Missing(FAILED, str(error))
     if origin is tuple:
         if not isinstance(data, list):
             raise FactsError(f"{where}: expected a list, got {_kind_of(data)}")
         item = typing.get_args(kind)[0]
-        return tuple(decode_value(item, entry, f"{where}[{i}]", lenient) for i, entry in enumerate(data))
+        return tuple(decode_value(item, entry, f"{where}[{i}]", rules) for i, entry in enumerate(data))
     if origin is collections.abc.Mapping:
         if not isinstance(data, dict):
             raise FactsError(f"{where}: expected an object, got {_kind_of(data)}")
         value_kind = typing.get_args(kind)[1]
         return {
-            _unescaped(key): decode_value(value_kind, entry, f"{where}.{key}", lenient) for key, entry in data.items()
+            _unescaped(key): decode_value(value_kind, entry, f"{where}.{key}", rules) for key, entry in data.items()
         }
     if hasattr(kind, "_fields"):
-        return _decode_record(kind, data, where, lenient)
+        return _decode_record(kind, data, where, rules)
     return _decode_scalar(kind, data, where)
 
 
@@ -126,14 +141,14 @@ def _decode_missing(data: dict[str, Any], where: str) -> Missing:
     return Missing(reason, detail)
 
 
-def _decode_record(kind: Any, data: Any, where: str, lenient: bool) -> Any:
+def _decode_record(kind: Any, data: Any, where: str, rules: Rules) -> Any:
     if not isinstance(data, dict):
         raise FactsError(f"{where}: expected an object, got {_kind_of(data)}")
     hints = _hints(kind)
     unknown = [key for key in data if key not in hints]
-    if unknown and not lenient:
+    if unknown and not rules.unknown_keys:
         raise FactsError(f"{where}: unknown fact {unknown[0]!r}")
-    values = {name: decode_value(hints[name], data[name], f"{where}.{name}", lenient) for name in hints if name in data}
+    values = {name: decode_value(hints[name], data[name], f"{where}.{name}", rules) for name in hints if name in data}
     try:
         return kind(**values)
     except TypeError:
@@ -144,7 +159,7 @@ def _decode_record(kind: Any, data: Any, where: str, lenient: bool) -> Any:
 def _decode_scalar(kind: Any, data: Any, where: str) -> Any:
     number = isinstance(data, (int, float)) and not isinstance(data, bool)
     if number and not -_LARGEST < data < _LARGEST:  # NaN too
-        raise FactsError(f"{where}: {str(data)[:20]} is out of range")
+        raise FactsError(f"{where}: {str(data)[:24]} is out of range")
     if kind is float and number:
         return float(data)
     if type(data) is kind and kind is not float:
@@ -165,26 +180,19 @@ def _kind_of(data: Any) -> str:
     return "a list" if isinstance(data, list) else _NAMES.get(type(data), type(data).__name__)
 
 
-def decode_section(name: str, data: Any, lenient: bool = False) -> Any:
+def decode_section(name: str, data: Any, rules: Rules = STRICT) -> Any:
     """Section ``name`` as its own type, or the Missing that ``data`` spells. Raises FactsError."""
     kind = section_type(name)
     if kind is None:
         raise FactsError(f"unknown section {name!r}")
-    return decode_value(typing.Union[kind, Missing], data, name, lenient)
-
-
-def _decode_own(name: str, data: Any) -> Any:
-    try:
-        return decode_section(name, data)
-    except FactsError as error:
-        return Missing(FAILED, str(error))
+    return decode_value(typing.Union[kind, Missing], data, name, rules)
 
 
 def decode(data: Any, forgiving: bool = False) -> Facts:
     """A facts document as :class:`Facts`. Older documents load with not_collected for what they lack.
 
-    Raises FactsError, one line, for anything foreign, newer or malformed; where ``forgiving``, a malformed section
-    becomes a missing one (for what this machine's own collectors just said).
+    Raises FactsError, one line, for anything foreign, newer or malformed; where ``forgiving``, a malformed fact becomes
+    a missing one: for what this machine's own collectors just said.
     """
     if not isinstance(data, dict) or data.get("schema") != document.SCHEMA:
         raise FactsError(f'not a gonogo facts document ("schema" is not "{document.SCHEMA}")')
@@ -198,13 +206,13 @@ def decode(data: Any, forgiving: bool = False) -> Facts:
     encoded = data.get("sections")
     if not isinstance(encoded, dict):
         raise FactsError("no sections in the facts document")
-    lenient = version < document.SCHEMA_VERSION
+    rules = Rules(unknown_keys=version < document.SCHEMA_VERSION, forgiving=forgiving)
     decoded = {
-        name: _decode_own(name, value) if forgiving else decode_section(name, value, lenient)
+        name: decode_section(name, value, rules)
         for name, value in encoded.items()
-        if not lenient or section_type(name) is not None
+        if not rules.unknown_keys or section_type(name) is not None
     }
-    runs = decode_value(typing.Tuple[CollectorRun, ...], data.get("collectors", []), "collectors", lenient)
+    runs = decode_value(typing.Tuple[CollectorRun, ...], data.get("collectors", []), "collectors", rules)
     when, tool = data.get("collected_at", ""), data.get("tool_version", "")
     if not isinstance(when, str) or not isinstance(tool, str):
         raise FactsError("collected_at and tool_version must be text")

@@ -74,10 +74,10 @@ class Redactor:
         for home in homes:
             parent, _, name = home.rstrip("/").rpartition("/")
             if parent not in ("", "/home", "/Users") and name:
-                own.append(f"(?<={re.escape(parent + '/')}){re.escape(name)}(?![A-Za-z0-9_])")
+                own.append(f"(?<={re.escape(parent + '/')}){re.escape(name)}(?![A-Za-z0-9])")
         for name in sorted({*users, *hosts}, key=len, reverse=True):  # the whole before its part
             if len(name) >= 3 and name.lower() not in COMMON_NAMES:
-                own.append(f"(?<![A-Za-z0-9_]){re.escape(name)}(?![A-Za-z0-9_])")
+                own.append(f"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])")
         # Homes first: a name inside a path is then already gone.
         self._patterns: list[Pattern[str]] = [re.compile(pattern) for pattern in own + _ALWAYS]
         self._addresses = [re.compile(_IPV4), re.compile(_IPV6)]
@@ -133,7 +133,15 @@ def redactor_for_this_machine() -> Redactor:
     """Knows this user, the user behind sudo, their homes and this host's name."""
     environment = os.environ
     users = {environment.get(name, "") for name in ("USER", "LOGNAME", "SUDO_USER")} - {""}
-    homes = {environment.get("HOME", "")} - {"", "/root", "/"}
+    try:
+        import pwd  # in a job without HOME and USER the password file still knows
+
+        entry = pwd.getpwuid(os.getuid())
+        users.add(entry.pw_name)
+        own_home = entry.pw_dir
+    except (ImportError, KeyError):
+        own_home = ""
+    homes = {environment.get("HOME", ""), own_home} - {"", "/root", "/"}
     hosts = set()
     if hasattr(os, "uname"):
         node = os.uname().nodename

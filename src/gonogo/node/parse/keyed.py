@@ -7,7 +7,7 @@ import re
 _MEMINFO = re.compile(r"^([A-Za-z0-9_()]+):\s+([0-9]{1,18})(?:\s+(kB))?\s*$", re.MULTILINE)
 _VMSTAT = re.compile(r"^([a-z0-9_]+) ([0-9]{1,18})$", re.MULTILINE)
 _PRESSURE = re.compile(r"^(some|full) avg10=([0-9]{1,3}\.[0-9]+) avg60=([0-9]{1,3}\.[0-9]+)", re.MULTILINE)
-_RELEASE = re.compile(r"^\s*([A-Za-z_][A-Za-z0-9_]*)=(.*)$", re.MULTILINE)
+_RELEASE = re.compile(r"^[ \t]*([A-Za-z_][A-Za-z0-9_]*)=(.*)$", re.MULTILINE)
 _PIN = re.compile(
     r"^\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*===?\s*([A-Za-z0-9][A-Za-z0-9.!+_-]*)(?=\s*(?:[;#,\\]|$))"
 )
