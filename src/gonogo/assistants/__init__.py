@@ -1,0 +1,1 @@
+"""What coding agents read, generated from the gotchas: the agent skill."""
