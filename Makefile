@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: check test lint types unit catalogue zipapp bench clean
+.PHONY: check test test-arm64 skill lint types unit catalogue zipapp bench clean
 
 check: $(STAMP)
 	@echo "== gonogo check"
@@ -27,6 +27,7 @@ lint: catalogue
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/shellcheck .ci/run scripts/*.sh skills/*/assets/*.sh
 
 types: catalogue
 	$(BIN)/mypy
@@ -35,6 +36,15 @@ unit: catalogue
 	$(BIN)/pytest
 
 test: check lint types unit
+
+# The collector and the skill's script on aarch64, under qemu. Needs root, debootstrap and qemu-user-static.
+test-arm64: catalogue
+	scripts/arm64_root.sh build/arm64
+	ARM64_ROOT=$(CURDIR)/build/arm64 $(BIN)/pytest -n 0 tests/arm64
+
+# The committed copy of the agent skill, renewed from the gotchas.
+skill: catalogue
+	$(BIN)/gonogo skill build --output skills
 
 bench: catalogue
 	$(BIN)/python benchmarks/check_vs_script.py

@@ -241,10 +241,14 @@ check_g1() {
   esac
 }
 
+gib() { # KiB as GiB with one decimal
+  local tenths=$((($1 * 10 + 524288) / 1048576))
+  echo "$((tenths / 10)).$((tenths % 10))"
+}
+
 check_g3() {
   if [ -n "$available_kib" ] && [ -n "$total_kib" ]; then
-    say G3 INFO "free/used (GB): $(awk -v a="$available_kib" -v t="$total_kib" \
-      'BEGIN { printf "%.1f %.1f", a / 1048576, (t - a) / 1048576 }')"
+    say G3 INFO "free/used (GB): $(gib "$available_kib") $(gib $((total_kib - available_kib)))"
   else
     say G3 SKIP "/proc/meminfo not readable"
   fi
@@ -269,10 +273,13 @@ check_g7() {
 }
 
 check_g9() {
-  local marker root runtime
+  local marker root='' runtime fields part point type source
   for marker in /.dockerenv /run/.containerenv ""; do [ -e "$marker" ] && break; done
   # Field 5 is the mount point, field 4 the part of the filesystem that is mounted; behind " - " its type and source.
-  root=$(awk '$5 == "/" { for (i = 7; i < NF; i++) if ($i == "-") print $4, $(i + 1), $(i + 2) }' /proc/self/mountinfo 2>/dev/null | tail -n 1)
+  while read -r fields; do
+    read -r _ _ _ part point _ <<<"$fields"
+    [ "$point" = / ] && read -r type source _ <<<"${fields#* - }" && root="$part $type $source"
+  done 2>/dev/null </proc/self/mountinfo
   runtime=$(grep -oEm1 'docker|containerd|kubepods|libpod|crio|lxc' /proc/1/cgroup 2>/dev/null | head -n 1)
   if [ -n "$runtime" ]; then
     say G9 PASS "running inside a container (/proc/1/cgroup names $runtime)"
