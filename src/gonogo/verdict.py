@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gonogo.finding import FAIL, WARN, Finding, worst_first
-from gonogo.node.facts.missing import NOT_COLLECTED, NOT_FOUND, UNCOLLECTED, Missing
+from gonogo.node.facts.missing import FAILED, NOT_COLLECTED, NOT_FOUND, UNCOLLECTED, Missing, known
+from gonogo.node.facts.sections.gpu import GpuDevice
 from gonogo.platforms.identify import Platform
 
 GO, GO_WITH_WARNINGS, NO_GO = "go", "go-with-warnings", "no-go"
@@ -20,6 +21,8 @@ def weigh(findings: Sequence[Finding], sections: Mapping[str, Any], platform: Pl
     if gpu:
         stops.insert(0, gpu)
     warnings = [_reason(item) for item in ordered if item.status == WARN]
+    if not gpu and not platform.assumed:
+        warnings = _lost_gpus(sections.get("gpu", UNCOLLECTED)) + warnings
     environment = _environment_problem(sections.get("python", UNCOLLECTED))
     if environment:
         warnings.append(environment)
@@ -43,12 +46,33 @@ def _gpu_problem(gpu: Any, platform: Platform) -> str | None:
         return f"the NVIDIA GPU does not answer: {gpu.devices.detail or gpu.devices}"
     if not gpu.devices:
         return "the NVIDIA driver shows no GPU"
+    lost = [device for device in gpu.devices if _silent(device)]
+    if len(lost) == len(gpu.devices):
+        return f"the NVIDIA GPU does not answer: {lost[0].temperature_celsius}"
     return None
+
+
+def _lost_gpus(gpu: Any) -> list[str]:
+    """Some GPUs of several that do not answer: the others can still be used, so a warning."""
+    devices = () if isinstance(gpu, Missing) else known(gpu.devices) or ()
+    lost = [device for device in devices if _silent(device)]
+    return [
+        f"GPU {device.device_index} does not answer: {device.temperature_celsius}"
+        for device in lost[: len(devices) - 1]
+    ]
+
+
+def _silent(device: GpuDevice) -> bool:
+    """Nothing that every GPU tells is told, and not because nobody asked."""
+    facts = (device.name, device.compute_capability, device.temperature_celsius, device.utilization_gpu_percent)
+    return all(isinstance(fact, Missing) and fact.reason == FAILED for fact in facts)
 
 
 def _environment_problem(python: Any) -> str | None:
     if isinstance(python, Missing):
         return f"no training environment judged: {python.detail or python}"
+    if isinstance(python.start, Missing) and python.start.reason != NOT_COLLECTED:
+        return f"the judged interpreter did not answer: {python.start.detail or python.start}"
     if isinstance(python.torch, Missing):
         absent = python.torch.reason == NOT_FOUND
         why = f"no torch in {python.executable}" if absent else f"torch could not be read: {python.torch}"

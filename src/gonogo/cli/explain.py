@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import re
 import textwrap
 from collections.abc import Mapping
 from typing import Any
 
 from gonogo import catalogue
 from gonogo.cli import UsageError
+from gonogo.platforms.wheels import EXAMPLES
 
 HELP = "the whole story of one failure mode: symptom, cause, check, fix, what was claimed and what was measured"
 _PARTS = (
@@ -29,6 +31,13 @@ _EVERYWHERE = {
 }
 
 
+class _Examples(dict[str, str]):
+    """What a finding would fill in: an example of it, or its name."""
+
+    def __missing__(self, name: str) -> str:
+        return name.upper()
+
+
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The options of ``explain``."""
     parser.add_argument("gotchas", nargs="+", metavar="G2", help="a number, or a finding code such as G1.older-major")
@@ -45,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _explain(word: str) -> str:
     head, _, name = word.partition(".")
-    gotcha, name = head.upper(), name.lower()
+    gotcha, name = (f"G{int(head)}" if re.fullmatch("[0-9]{1,2}", head) else head.upper()), name.lower()
     entry = catalogue.gotchas().get(gotcha)
     if entry is None or (name and name not in entry.get("code", {}) and name not in _EVERYWHERE):
         raise UsageError(f"unknown gotcha {word!r}: gonogo list shows them all")
@@ -72,7 +81,6 @@ def _paragraph(text: str, indent: str = "  ") -> list[str]:
 def _code(gotcha: str, name: str, code: Mapping[str, Any]) -> list[str]:
     lines = [f"  {gotcha}.{name}: {code['title']}"]
     for step in code.get("fix", ()):
-        # What a finding fills in stands here by its name.
-        text, undo = (part.replace("{", "<").replace("}", ">") for part in (step["step"], step.get("undo", "")))
+        text, undo = (part.format_map(_Examples(EXAMPLES)) for part in (step["step"], step.get("undo", "")))
         lines += _paragraph(f"fix: {text} [{step['impact']}{f'; undo: {undo}' if undo else ''}]", "      ")
     return lines

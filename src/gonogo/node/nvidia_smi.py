@@ -101,6 +101,8 @@ def _cell(cells: dict[str, str], name: str, convert: Callable[[str], Value | Non
     text = cells[name]
     if "not supported" in text.lower() or text.strip("[]").lower() in ("n/a", "not found", ""):
         return Missing(NOT_SUPPORTED)
+    if text.startswith("[") and text.endswith("]"):  # [GPU is lost], [Unknown Error]
+        return Missing(FAILED, text.strip("[]"))
     try:
         value = convert(text)
     except ValueError:

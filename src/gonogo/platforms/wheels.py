@@ -6,14 +6,22 @@ import re
 
 from gonogo.node.facts.missing import Missing, known
 from gonogo.node.facts.sections.gpu import Gpu
-from gonogo.node.facts.sections.python import Torch
+from gonogo.node.facts.sections.python import Python
 from gonogo.platforms.identify import Platform
 from gonogo.units import version_parts
 
-#: CUDA releases that PyTorch serves wheels for, at download.pytorch.org/whl/cuNNN. Verified 2026-11.
+INDEX = "https://download.pytorch.org/whl/"
+#: CUDA releases that PyTorch serves wheels for, at INDEX/cuNNN. Verified 2026-11.
 RELEASES = ((11, 8), (12, 6), (12, 8), (12, 9), (13, 0))
 #: The oldest compute capability that a CUDA major still compiles for (its release notes; 12.8 and later warned of it).
 OLDEST_CAPABILITY = {13: (7, 5), 12: (5, 0), 11: (3, 5)}
+
+#: What the values of ``advice`` look like, for texts without a machine at hand.
+EXAMPLES = {
+    "torch_install": f"PYTHON -m pip install torch==VERSION+cuNNN --index-url {INDEX}cuNNN",
+    "torch_reinstall": "the same command with the version and index you had",
+    "no_wheel": "where no build serves both the driver and the GPU",
+}
 
 
 def capability(gpu: Gpu | Missing, platform: Platform) -> tuple[int, ...] | None:
@@ -23,33 +31,42 @@ def capability(gpu: Gpu | Missing, platform: Platform) -> tuple[int, ...] | None
     return max(read) if read else version_parts(platform.profile.compute_capability or "") or None
 
 
-def reinstall(version: str) -> str:
-    """How to get the torch back that is installed now: local versions are only on the index of their own tag."""
-    tag = version.partition("+")[2]
-    if re.fullmatch(r"cu[0-9]{3}|cpu|rocm[0-9.]+", tag):
-        return f"pip install --force-reinstall torch=={version} --index-url https://download.pytorch.org/whl/{tag}"
-    if tag:
-        return "start again from the image: this build of torch is on no public index"
-    return f"pip install --force-reinstall torch=={version}"
+def advice(python: Python, gpu: Gpu | Missing, platform: Platform) -> dict[str, str]:
+    """Values for fix steps.
 
-
-def advice(torch: Torch | None, gpu: Gpu | Missing, platform: Platform) -> dict[str, str]:
-    """Values for fix steps: ``wheel_tag`` (cu130), or ``no_wheel``, why none fits; ``torch_reinstall``, the way back.
-
-    Within a CUDA major any minor serves (CUDA's minor version compatibility).
+    ``torch_install`` gets this release of torch for a CUDA that driver and GPU both serve, ``torch_reinstall`` is the
+    way back; ``no_wheel`` says why no build fits. Neither of the first two for a torch that an image brought: it is on
+    no public index, and pip must not touch it.
     """
-    version = known(torch.version) if torch else None
-    values = {"torch_reinstall": reinstall(version)} if version else {}
+    torch = known(python.torch)
+    version = (known(torch.version) if torch else None) or ""
+    release, _, tag = version.partition("+")
+    fitting = _fitting(gpu, platform)
+    if not fitting:
+        serves = None if isinstance(gpu, Missing) else known(gpu.cuda_version)
+        return {"no_wheel": f"no build of torch serves both a driver for CUDA {serves} and this GPU"}
+    if (tag and not re.fullmatch(r"cu[0-9]{3}|cpu|rocm[0-9.]+", tag)) or not re.fullmatch(r"[0-9.]+", release or "0"):
+        return {}
+    wheel = f"cu{fitting[-1][0]}{fitting[-1][1]}"
+    pip = f"{python.executable} -m pip install"
+    wanted = f"torch=={release}+{wheel}" if release else "torch"
+    values = {"torch_install": f"{pip} {wanted} --index-url {INDEX}{wheel}"}
+    if tag:
+        values["torch_reinstall"] = f"{pip} torch=={version} --index-url {INDEX}{tag}"
+    elif release:
+        values["torch_reinstall"] = f"{pip} --force-reinstall torch=={version}"
+    return values
+
+
+def _fitting(gpu: Gpu | Missing, platform: Platform) -> list[tuple[int, int]]:
+    """The releases that serve here. Within a CUDA major any minor does (CUDA's minor version compatibility)."""
     serves = None if isinstance(gpu, Missing) else known(gpu.cuda_version)
     target, first = capability(gpu, platform), version_parts(platform.profile.kernel_cuda or "")
-    fitting = [
+    return [
         release
         for release in RELEASES
         if (serves is None or release[0] <= version_parts(serves)[0])
         and (not first or release >= first[:2])
+        and platform.profile.cuda_major in (None, release[0])
         and (target is None or target >= OLDEST_CAPABILITY[release[0]])
     ]
-    if fitting:
-        return values | {"wheel_tag": f"cu{fitting[-1][0]}{fitting[-1][1]}"}
-    shown = ".".join(str(part) for part in target) if target else "of this GPU"
-    return values | {"no_wheel": f"no build serves both a driver for CUDA {serves} and capability {shown}"}

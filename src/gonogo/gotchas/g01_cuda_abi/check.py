@@ -36,6 +36,11 @@ def check_runtime(python: Python, cuda: Cuda | Missing, gpu: Gpu | Missing, plat
             yield Finding("G1.unknown", UNKNOWN, f"torch could not be read: {torch}")
         return
     version, build = known(torch.version) or "of unknown version", known(torch.cuda)
+    if isinstance(torch.cuda, Missing) and torch.cuda.reason != NOT_FOUND:
+        yield Finding(
+            "G1.unknown", UNKNOWN, f"torch {version}: what CUDA it was built for could not be read ({torch.cuda})"
+        )
+        return
     if build is None:
         kind = "ROCm" if known(torch.hip) else "no CUDA"
         yield Finding("G1.skipped", SKIP, f"torch {version} is built for {kind}: see G12")
@@ -48,7 +53,7 @@ def check_runtime(python: Python, cuda: Cuda | Missing, gpu: Gpu | Missing, plat
     built = f"torch {version} built against CUDA {build}"
     found = _find(soname, python, cuda)
     if found is None:
-        values = wheels.advice(torch, gpu, platform)
+        values = wheels.advice(python, gpu, platform)
         yield _not_found(soname, built, python, cuda)._replace(values=values)
     elif major[0] < (platform.profile.cuda_major or 0):
         yield Finding(
@@ -56,7 +61,7 @@ def check_runtime(python: Python, cuda: Cuda | Missing, gpu: Gpu | Missing, plat
             WARN,
             f"{built}: runs with {soname} ({found.found_by}), slower than a CUDA {platform.profile.cuda_major} build",
             evidence=(f"{soname} at {found.path}",),
-            values=wheels.advice(torch, gpu, platform),
+            values=wheels.advice(python, gpu, platform),
         )
     else:
         yield Finding("G1.ok", PASS, built, evidence=(f"{soname} at {found.path} ({found.found_by})",))
@@ -99,7 +104,7 @@ def check_driver(python: Python, gpu: Gpu, platform: Platform) -> Iterator[Findi
                 "  ", " "
             ),
             evidence=(f"torch/version.py: cuda = {build}", f"driver: CUDA {serves}"),
-            values={"torch_cuda": build, **wheels.advice(torch, gpu, platform)},
+            values={"torch_cuda": build, **wheels.advice(python, gpu, platform)},
         )
 
 

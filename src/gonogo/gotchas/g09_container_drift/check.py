@@ -73,10 +73,14 @@ def _first_of_each(distributions: tuple[Distribution, ...]) -> dict[str, Distrib
 def check_drift(python: Python) -> Iterator[Finding]:
     """The training stack against the exact pins of the constraint file that pip is told to use."""
     pins, installed = known(python.constraints) or {}, _first_of_each(known(python.distributions) or ())
+    user = known(python.user_site)
     moved = [
         (name, installed[name].version, pins[name])
         for name in STACK
-        if name in pins and name in installed and not _same(installed[name].version, pins[name])
+        if name in pins
+        and name in installed
+        and installed[name].folder != user  # that copy shadows: a finding of its own
+        and not _same(installed[name].version, pins[name])
     ]
     if moved:
         yield Finding(
@@ -84,10 +88,7 @@ def check_drift(python: Python) -> Iterator[Finding]:
             WARN,
             "drift from the image: " + ", ".join(f"{name} {now} (pinned {pin})" for name, now, pin in moved),
             evidence=(f"pins of {known(python.constraint_file)}",),
-            values={
-                "constraint_file": known(python.constraint_file) or "",
-                "installed": " ".join(f"{name}=={now}" for name, now, _ in moved),
-            },
+            values={"constraint_file": known(python.constraint_file) or ""},
         )
 
 
@@ -119,10 +120,7 @@ def check_shadowing(python: Python) -> Iterator[Finding]:
             "the user's site shadows "
             + ", ".join(f"{own.name} {own.version} by {first.version}" for first, own in shadowed),
             evidence=tuple(f"{row.name} {row.version} in {row.folder}" for pair in shadowed for row in pair),
-            values={
-                "shadowing": " ".join(first.name for first, _ in shadowed),
-                "shadowing_version": " ".join(f"{first.name}=={first.version}" for first, _ in shadowed),
-            },
+            values={"user_site": user or ""},
         )
 
 

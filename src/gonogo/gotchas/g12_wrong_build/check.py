@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gonogo.finding import FAIL, INFO, MEDIUM, PASS, SKIP, WARN, Finding
-from gonogo.node.facts.missing import Missing, known
+from gonogo.finding import FAIL, INFO, MEDIUM, PASS, SKIP, UNKNOWN, WARN, Finding
+from gonogo.node.facts.missing import NOT_COLLECTED, NOT_FOUND, Missing, known
 from gonogo.node.facts.sections.gpu import Gpu
 from gonogo.node.facts.sections.identity import Identity
 from gonogo.node.facts.sections.python import Python, Torch
@@ -19,8 +19,15 @@ def check_build(
 ) -> Iterator[Finding]:
     """One finding: the first that applies, since each of them decides alone."""
     torch = known(python.torch)
+    if isinstance(python.torch, Missing) and python.torch.reason not in (NOT_FOUND, NOT_COLLECTED):
+        yield Finding("G12.unknown", UNKNOWN, f"torch could not be read: {python.torch}")
+        return
     if torch is None:
         yield Finding("G12.skipped", SKIP, "no torch to judge")
+        return
+    if isinstance(torch.cuda, Missing) and torch.cuda.reason != NOT_FOUND:
+        text = f"what torch was built for could not be read: {torch.cuda}"
+        yield Finding("G12.unreadable", UNKNOWN, text, values={"python": python.executable})
         return
     version = known(torch.version) or "of unknown version"
     fault = (
@@ -31,7 +38,7 @@ def check_build(
     if fault is None:
         yield Finding("G12.ok", PASS, f"torch {version} is built for this machine", _evidence(torch))
     else:
-        yield fault._replace(values=wheels.advice(torch, gpu, platform))
+        yield fault._replace(values=wheels.advice(python, gpu, platform))
 
 
 def _evidence(torch: Torch) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import re
 from typing import Sequence
 
 from gonogo.node import interpreter
-from gonogo.node.facts.missing import NOT_FOUND, Missing
+from gonogo.node.facts.missing import FAILED, NOT_FOUND, Missing
 from gonogo.node.facts.sections.cuda import Library
 from gonogo.node.facts.sections.python import Distribution, Python, Torch
 from gonogo.node.parse import keyed, torch_version
@@ -44,6 +44,10 @@ def collect(host: Host) -> Python | Missing:
             user_site=answer.user_site or Missing(NOT_FOUND),
         )
     torch = _torch(host, torch_folder, paths)
+    if isinstance(torch, Missing) and isinstance(answer, Missing):
+        torch = Missing(
+            FAILED, "the interpreter did not answer, and torch is not where its folder's layout would put it"
+        )
     folders = [path for path in dict.fromkeys(paths) if host.files.kind(path) == "folder"]
     return own._replace(
         search_path=paths,
@@ -75,14 +79,22 @@ def _torch(host: Host, folder: str, paths: Sequence[str]) -> Torch | Missing:
         values = torch_version.read(text)
         return Torch(
             folder=candidate,
-            version=values.get("version") or Missing("failed", "no version in torch/version.py"),
-            cuda=values.get("cuda") or Missing(NOT_FOUND),
+            version=values.get("version") or Missing(FAILED, "no version in torch/version.py"),
+            cuda=_named(values, "cuda"),
             hip=values.get("hip") or Missing(NOT_FOUND),
             machine=_extension_machine(host, candidate),
         )
     if folder:
-        return Torch(folder, version=Missing("failed", "no readable torch/version.py"))
+        unreadable = Missing(FAILED, f"{folder}/version.py is not readable")
+        return Torch(folder, version=unreadable, cuda=unreadable)
     return Missing(NOT_FOUND)
+
+
+def _named(values: dict[str, str | None], name: str) -> str | Missing:
+    """The value assigned to ``name``; not_found only where the file says None."""
+    if name not in values:
+        return Missing(FAILED, f"torch/version.py assigns no literal to {name}")
+    return values[name] or Missing(NOT_FOUND)
 
 
 def _extension_machine(host: Host, folder: str) -> str | Missing:
