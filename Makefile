@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+DEV := $(VENV)/.installed-dev
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: check test test-arm64 skill lint types unit catalogue zipapp bench clean
 
@@ -11,13 +13,19 @@ check: $(STAMP)
 	@$(BIN)/gonogo check --fail-on never
 
 $(STAMP): pyproject.toml hatch_build.py
+	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 10) else "gonogo needs Python 3.10 or later, $(PYTHON) is %d.%d: make check PYTHON=python3.12" % sys.version_info[:2])'
+	@rm -rf $(VENV)
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group dev --editable .
+	$(PIP) --upgrade "pip>=25.1"
+	$(PIP) --editable .
+	@touch $@
+
+$(DEV): $(STAMP)
+	$(PIP) --group dev
 	@touch $@
 
 # The generated catalogue follows the TOML files.
-catalogue: $(STAMP)
+catalogue: $(DEV)
 	@$(BIN)/python src/gonogo/catalogue_source.py
 
 zipapp: catalogue

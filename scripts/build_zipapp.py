@@ -19,7 +19,8 @@ MAIN = """\
 import sys
 
 if sys.version_info < (3, 8):
-    sys.exit("gonogo-collect needs Python 3.8 or later, this is %d.%d" % sys.version_info[:2])
+    sys.stderr.write("gonogo-collect needs Python 3.8 or later, this is %d.%d\\n" % sys.version_info[:2])
+    sys.exit(2)
 
 from gonogo.node.__main__ import main
 

@@ -6,6 +6,7 @@ writes. Nothing of the tester's environment is in it: no python3, no nvidia-smi 
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import resource
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from conftest import BASE_PYTHON
+from conftest import BASE_PYTHON, running_as_root
 
 ROOT = Path(__file__).resolve().parent.parent
 SKILL = ROOT / "skills" / "spark-training-gotchas"
@@ -26,7 +27,22 @@ BASH = shutil.which("bash") or "/bin/bash"
 
 #: What the script may use: bash, grep, sed, awk and the coreutils.
 TOOLS = (
-    *("bash", "grep", "sed", "awk", "timeout", "basename", "cat", "cut", "dirname", "env", "head", "id", "ls", "mktemp"),
+    *(
+        "bash",
+        "grep",
+        "sed",
+        "awk",
+        "timeout",
+        "basename",
+        "cat",
+        "cut",
+        "dirname",
+        "env",
+        "head",
+        "id",
+        "ls",
+        "mktemp",
+    ),
     *("readlink", "realpath", "rm", "seq", "sort", "stat", "tail", "tee", "tr", "uname", "uniq", "wc"),
 )
 
@@ -178,3 +194,92 @@ def refused(completed: Completed) -> str:
 
 def _no_core_dumps() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+# -- a whole machine --------------------------------------------------------------------------------------------------
+
+#: New root folder, box, interpreter's folder; then the command. Everything goes away with the namespace.
+SETUP = """
+set -e
+new=$1 box=$2 python=$3 user=$4
+shift 4
+mount -t tmpfs -o mode=755 tmpfs "$new"
+for entry in /usr /bin /sbin /lib* /dev /etc/alternatives; do
+  if [ -L "$entry" ]; then cp -P "$entry" "$new$entry"
+  elif [ -d "$entry" ]; then mkdir -p "$new$entry"; mount --rbind "$entry" "$new$entry"
+  fi
+done
+cp -R "$box/machine/." "$new/"
+for entry in "$box" "$python"; do
+  case $entry in /usr*) continue ;; esac
+  mkdir -p "$new$entry"
+  mount --bind "$entry" "$new$entry"
+done
+mkdir -p "$new/tmp"
+cd "$new"
+exec chroot $user "$new" "$@"
+"""
+
+
+@functools.cache
+def namespace() -> tuple[str, ...]:
+    """The command that makes a mount namespace here, or nothing."""
+    for command in (("unshare", "-m"), ("unshare", "-rm")):
+        if not shutil.which("unshare") or (command[1] == "-m" and not running_as_root()):
+            continue
+        trial = [*command, "sh", "-c", "mount -t tmpfs none /tmp && chroot / true"]
+        if subprocess.run(trial, capture_output=True, check=False).returncode == 0:
+            return command
+    return ()
+
+
+class Machine:
+    """A whole machine: a root folder of its own with the host's programs, and the files that a test writes into it.
+
+    It runs in a mount namespace, which needs root or user namespaces. It begins as a machine without GPU or marker.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        if not namespace():
+            pytest.skip("a mount namespace is refused here")
+        folder.chmod(0o755)
+        self.box = Box(folder / "box")
+        self.box.script = Path(shutil.copy(SCRIPT, self.box.folder))
+        self.file("proc/meminfo", "MemTotal:   131072000 kB\nMemFree:   1000 kB\nMemAvailable:   65536000 kB\n")
+        self.file("proc/1/cgroup", "0::/init.scope\n")
+        self.file("proc/self/mountinfo", mountinfo("ext4", "/dev/nvme0n1p2"))
+
+    def without(self, name: str) -> None:
+        (self.box.folder / "machine" / name).unlink()
+
+    def pci(self, *devices: tuple[str, str]) -> None:
+        """PCI devices: vendor and device id."""
+        for index, (vendor, device) in enumerate(devices):
+            self.file(f"sys/bus/pci/devices/000{index}:01:00.0/vendor", f"0x{vendor}\n")
+            self.file(f"sys/bus/pci/devices/000{index}:01:00.0/device", f"0x{device}\n")
+
+    def file(self, name: str, text: str) -> None:
+        path = self.box.folder / "machine" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def lines(self, *arguments: str, status: int = 0, user: str = "", **options: Any) -> dict[str, Said]:
+        folder = self.box.folder
+        root = folder.parent / "root"
+        root.mkdir(exist_ok=True)
+        inside = ["env", "-C", str(self.box.work), *self.box.command(*arguments)]
+        setup = ["bash", "-c", SETUP, "setup", str(root), str(folder), str(BASE_PYTHON.parent.parent), user]
+        env = self.box.environment(options.pop("env", None))
+        # The tools that set up the root are the host's; the script's PATH is the box's.
+        inside = ["/usr/bin/env", f"PATH={env['PATH']}", *inside]
+        env["PATH"] = "/usr/sbin:/usr/bin:/sbin:/bin"
+        completed = self.box.run(command=[*namespace(), *setup, *inside], env=env, **options)
+        assert completed.returncode == status, completed
+        return said(completed)
+
+
+def mountinfo(kind: str, source: str, subtree: str = "/", injected: tuple[str, ...] = ()) -> str:
+    """proc(5): fields 4 and 5 are the part that is mounted and where, behind the dash type and source."""
+    rows = [f"22 1 259:2 {subtree} / rw,relatime shared:1 - {kind} {source} rw", "23 22 0:21 / /proc rw - proc proc rw"]
+    rows += [f"{40 + i} 22 259:2 /x{i} {path} rw - ext4 /dev/nvme0n1p2 rw" for i, path in enumerate(injected)]
+    return "\n".join(rows) + "\n"

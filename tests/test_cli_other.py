@@ -16,7 +16,7 @@ from gonogo import catalogue, schemas
 
 GOLDEN_FACTS = str(Path(__file__).parent / "golden" / "facts.json")
 GOTCHAS = [f"G{number}" for number in range(1, 22)]
-VERBS = ["check", "explain", "list", "record", "schema"]
+VERBS = ["check", "explain", "list", "record", "schema", "skill"]
 
 
 def valid(document: Any, schema: str) -> None:
@@ -124,7 +124,7 @@ def test_explain_one_code_alone(gonogo: Callable[..., Any]) -> None:
     assert "[reversible; undo: " in text
 
 
-@pytest.mark.parametrize("word", ["G22", "G0", "G", "1", "G1.nonsense", "G1.ok.more", "nonsense", "", "G01"])
+@pytest.mark.parametrize("word", ["G22", "G0", "G", "22", "G1.nonsense", "G1.ok.more", "nonsense", "", "G01"])
 def test_explain_what_does_not_exist(gonogo: Callable[..., Any], word: str) -> None:
     for arguments in ((word,), ("G1", word)):
         completed = gonogo("explain", *arguments)

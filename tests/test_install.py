@@ -91,7 +91,7 @@ def test_the_wheel_holds_what_it_needs_and_no_more(built: Built) -> None:
     source = {
         path.relative_to(PROJECT / "src").as_posix()
         for path in (PROJECT / "src" / "gonogo").rglob("*")
-        if path.is_file() and path.suffix in (".py", ".toml", ".json", ".typed")
+        if path.is_file() and path.suffix in (".py", ".toml", ".json", ".typed", ".md", ".sh")
     }
     code = {name for name in names if name.startswith("gonogo/")}
     assert code == source | {"gonogo/_catalogue.py"}

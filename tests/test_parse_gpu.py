@@ -42,7 +42,7 @@ def test_nvidia_smi_cells_that_are_no_figures() -> None:
     row = ROW.replace("3.10", "nan").replace(" 36,", " [Unknown Error],").replace("12.1", "[Not Supported]")
     [(_, device)] = nvidia_smi.parse(row)
     assert device.compute_capability == Missing(NOT_SUPPORTED)
-    assert device.temperature_celsius == Missing(FAILED, "nvidia-smi printed '[Unknown Error]'")
+    assert device.temperature_celsius == Missing(FAILED, "Unknown Error")
     assert isinstance(device.power_watts, Missing) and device.power_watts.reason == FAILED
     # 24564 MiB is what an RTX 4090 reports; 24564 * 1048576 by hand.
     [(_, discrete)] = nvidia_smi.parse(ROW.replace("[N/A], [N/A], [N/A], 3.10", "24564, 24000, 564, 3.10"))

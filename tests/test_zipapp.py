@@ -178,7 +178,7 @@ def test_its_raw_record_replays(version: str, collected: Collect, gonogo: Callab
 @pytest.mark.parametrize("version", TOO_OLD)
 def test_an_old_python_is_told_so_in_one_line(version: str, collected: Collect) -> None:
     completed = collected(interpreter(version))
-    assert (completed.returncode, completed.stdout) == (1, "")
+    assert (completed.returncode, completed.stdout) == (2, "")
     assert completed.stderr == f"gonogo-collect needs Python 3.8 or later, this is {version}\n"
 
 

@@ -16,7 +16,7 @@ from gonogo.node.facts.missing import NOT_COLLECTED, NOT_FOUND, UNCOLLECTED, Mis
 from gonogo.node.ports.host import Host
 from gonogo.plan import Plan
 from gonogo.platforms import containment
-from gonogo.platforms.identify import Platform, assume, identify
+from gonogo.platforms.identify import GENERIC, Platform, assume, identify
 from gonogo.selection import Selection
 
 OTHER_DEVICE = Missing(NOT_COLLECTED, "live GPU readings are of another device than --platform names")
@@ -65,7 +65,7 @@ def judge(facts: Facts, request: Request) -> Preflight:
     profiles = catalogue.profiles()
     identity, gpu = sections.get("identity", UNCOLLECTED), sections.get("gpu", UNCOLLECTED)
     actual = identify(identity, gpu, profiles, bool(inside))
-    platform = actual if request.platform is None else assume(profiles[request.platform], actual)
+    platform = actual if request.platform is None else assume(profiles.get(request.platform, GENERIC), actual)
     if platform.assumed:
         sections["gpu"] = OTHER_DEVICE
     found: list[Finding] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from typing import NamedTuple
 
 
@@ -31,7 +31,7 @@ def _covers(selector: str, code: str) -> bool:
     return code == selector or code.startswith(selector + ".")
 
 
-def parse(texts: Iterable[str], gotchas: Collection[str], codes: Collection[str]) -> tuple[str, ...]:
+def parse(texts: Collection[str], gotchas: Collection[str], codes: Collection[str]) -> tuple[str, ...]:
     """Selectors of comma-separated ``texts``. Raises SelectionError for one that names nothing."""
     found = []
     for item in (part.strip() for text in texts for part in text.split(",")):
@@ -42,4 +42,6 @@ def parse(texts: Iterable[str], gotchas: Collection[str], codes: Collection[str]
         if selector not in gotchas and selector not in codes:
             raise SelectionError(f"unknown gotcha {item!r}: gonogo list shows them all")
         found.append(selector)
+    if texts and not found:
+        raise SelectionError("an empty selection: name a gotcha, such as G1")
     return tuple(found)

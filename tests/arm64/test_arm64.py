@@ -40,7 +40,9 @@ def installed() -> None:
     (ROOT / "opt").mkdir(exist_ok=True)
     collector = ROOT / "opt" / "gonogo-collect.pyz"
     subprocess.run([sys.executable, str(PROJECT / "scripts" / "build_zipapp.py"), str(collector)], check=True)
-    shutil.copy(PROJECT / "skills" / "spark-training-gotchas" / "assets" / "preflight.sh", ROOT / "opt" / "preflight.sh")
+    shutil.copy(
+        PROJECT / "skills" / "spark-training-gotchas" / "assets" / "preflight.sh", ROOT / "opt" / "preflight.sh"
+    )
 
 
 def test_the_collector_speaks_for_this_architecture() -> None:

@@ -14,12 +14,14 @@ from gonogo.node.facts.missing import Missing
 from gonogo.node.facts.sections.python import Python
 from gonogo.node.ports.host import Host, live_host
 from gonogo.plan import Plan
+from gonogo.platforms.identify import GENERIC
 from gonogo.preflight import Preflight, Request, check, judge
 from gonogo.selection import Selection
 from gonogo.units import parse_size
 
 HELP = "judge this machine before a run, in a fraction of a second, changing nothing"
 NEVER = "never"
+SMALLEST_NEED_BYTES = 1 << 20
 FAIL_ON = [status.lower() for status in reversed(STATUSES) if status not in ("PASS", "SKIP")] + [NEVER]
 
 
@@ -68,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _request(options: argparse.Namespace) -> Request:
-    if options.platform is not None and options.platform not in catalogue.profiles():
+    if options.platform not in (None, GENERIC.id, *catalogue.profiles()):
         raise UsageError(f"unknown platform {options.platform!r}: one of {', '.join(catalogue.profiles())}")
     gotchas, codes = catalogue.gotchas(), catalogue.codes()
     try:
@@ -78,6 +80,8 @@ def _request(options: argparse.Namespace) -> Request:
         need = parse_size(options.need) if options.need is not None else None
     except ValueError as error:
         raise UsageError(str(error)) from None
+    if need is not None and need < SMALLEST_NEED_BYTES:
+        raise UsageError(f"--need {options.need} is {need} bytes: write the unit, such as 70GiB")
     return Request(options.platform, Plan(need), chosen)
 
 
@@ -126,7 +130,7 @@ def refuse_other_program(python: str, executable: str, start: bool | Missing) ->
         return
     names = [executable, os.path.realpath(executable)]
     if not any(re.match(r"(?:python|pypy)[0-9.]*$", name.rpartition("/")[2]) for name in names):
-        raise UsageError(f"--python {python}: no Python ({start.detail or start})")
+        raise UsageError(f"--python {python}: no Python ({(start.detail or str(start)).partition(', said')[0]})")
 
 
 def _style(options: argparse.Namespace) -> report.Style:

@@ -31,11 +31,15 @@ _EVERYWHERE = {
 }
 
 
+#: Placeholders without text: they only say where a step applies.
+_SWITCHES = ("spark", "card", "container", "mismatch", "not_loaded", "hang", "log")
+
+
 class _Examples(dict[str, str]):
     """What a finding would fill in: an example of it, or its name."""
 
     def __missing__(self, name: str) -> str:
-        return name.upper()
+        return "" if name in _SWITCHES else name.upper()
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

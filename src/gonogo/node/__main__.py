@@ -8,7 +8,8 @@ import os
 import sys
 
 from gonogo import __version__
-from gonogo.node import collection, raw
+from gonogo.node import collection, interpreter, raw
+from gonogo.node.facts.missing import Missing
 from gonogo.node.facts.redaction import redactor_for_this_machine
 from gonogo.node.ports.host import live_host
 
@@ -24,7 +25,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--output", metavar="FILE", help="write there instead of to standard output")
     parser.add_argument("--version", action="version", version=f"gonogo-collect {__version__}")
     options = parser.parse_args(arguments)
-    results = collection.gather(live_host(options.python), record=options.raw)
+    host = live_host(options.python)
+    choice = interpreter.choose(host)
+    if options.python and (isinstance(choice, Missing) or host.files.kind(choice.executable) != "file"):
+        sys.stderr.write(f"gonogo-collect: --python {options.python}: no such interpreter\n")
+        return 2
+    results = collection.gather(host, record=options.raw)
     document = raw.document(results) if options.raw else collection.document(results)
     text = json.dumps(redactor_for_this_machine().redact(document), indent=1) + "\n"
     try:

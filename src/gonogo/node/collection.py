@@ -65,6 +65,15 @@ class Gathering:
 
     def results(self) -> list[Result]:
         """Wait for what is under way, each collector no longer than its limit."""
+        try:
+            self._wait()
+        except BaseException:  # Ctrl-C: nothing that we started stays behind
+            for lane in self._lanes:
+                lane.stop()
+            raise
+        return [self._results[name] for name in self._chosen]
+
+    def _wait(self) -> None:
         while self._lanes:
             poller = select.poll()
             by_descriptor = {lane.descriptor: lane for lane in self._lanes}
@@ -81,7 +90,6 @@ class Gathering:
                     self._lanes.remove(lane)
                     if lane.pending:  # the rest of a shared child goes on in a new one
                         self._start(lane.pending)
-        return [self._results[name] for name in self._chosen]
 
 
 #: Children that had not ended when we last looked: reaped whenever the next ones start.
@@ -96,6 +104,17 @@ def _reap() -> None:
             ended = True
         if ended:
             _LEFT_BEHIND.remove(pid)
+
+
+def _end_on_term() -> None:
+    """In a child: SIGTERM unwinds the stack, so that a program which it runs in a session of its own is killed too."""
+    import signal
+
+    def end(number: int, frame: Any) -> None:
+        raise SystemExit
+
+    signal.signal(signal.SIGTERM, end)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
 
 
 def _fill_standard_descriptors() -> None:
@@ -121,6 +140,7 @@ class _Lane:
                 null = os.open(os.devnull, os.O_RDWR)
                 for standard in (0, 1, 2):
                     os.dup2(null, standard)
+                _end_on_term()
                 for name in self.pending:
                     _send(writer, _run(name, host, record))
             finally:
@@ -150,6 +170,14 @@ class _Lane:
             ending = f"was killed by signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else "ended early"
             self._lose(results, Missing(FAILED, f"its process {ending}"))
             self._close()
+
+    def stop(self) -> None:
+        """End the child now; what it runs itself it ends on its way out."""
+        try:
+            os.kill(self.pid, 15)
+        except OSError:
+            pass
+        self._leave()
 
     def give_up(self, results: dict[str, Result]) -> None:
         limit = _limit(self.pending[0])

@@ -13,6 +13,9 @@ from gonogo.platforms.profile import Profile
 GENERIC = Profile(id="generic", title="an NVIDIA GPU without a profile")
 NONE = Profile(id="none", title="no NVIDIA GPU")
 SPARK = "gb10"
+#: GB10's sibling: the same capability and one pool of memory, and NVML names a wrong total for it (8128 MiB).
+N1X = Profile(id="generic", title="NVIDIA RTX Spark N1X", compute_capability="12.1", memory="unified")
+N1X_PCI_IDS = ("10de:2e03", "10de:2e06")
 
 
 class Platform(NamedTuple):
@@ -64,6 +67,9 @@ def identify(
         if hits:
             evidence = (f"PCI id {hits[0]}", *(by_files if profile.is_spark else ()))
             return Platform(profile, evidence, gpu_expected=True)
+    sibling = [pci for pci in pci_ids if pci in N1X_PCI_IDS]
+    if sibling:
+        return Platform(N1X, (f"PCI id {sibling[0]}",), gpu_expected=True)
     if by_files and SPARK in profiles:
         return Platform(profiles[SPARK], by_files, gpu_expected=True)
     # Capability 12.1 is GB10's and its sibling N1X's: where something else names the machine, it does not decide.
@@ -77,7 +83,11 @@ def identify(
         seen = [f"GPU {name}" for name in names] or [f"PCI id {pci}" for pci in pci_ids] or ["a GPU without a name"]
         return Platform(GENERIC, (seen[0],), gpu_expected=True)
     if not isinstance(gpu, Missing):  # the driver's library is there and does not answer
-        return Platform(GENERIC, ("NVIDIA driver library present",), gpu_expected=True)
+        return Platform(
+            GENERIC,
+            (f"{'the NVIDIA driver library' if gpu.source == 'nvml' else 'nvidia-smi'} is installed",),
+            gpu_expected=True,
+        )
     looked = not isinstance(identity, Missing) and not isinstance(identity.nvidia_pci_devices, Missing)
     return Platform(NONE, identity_known=looked and not in_container)
 

@@ -50,7 +50,8 @@ def advice(python: Python, gpu: Gpu | Missing, platform: Platform) -> dict[str, 
     wheel = f"cu{fitting[-1][0]}{fitting[-1][1]}"
     pip = f"{python.executable} -m pip install"
     wanted = f"torch=={release}+{wheel}" if release else "torch"
-    values = {"torch_install": f"{pip} {wanted} --index-url {INDEX}{wheel}"}
+    again = "--force-reinstall " if wanted == f"torch=={version}" else ""  # the version is right, its files are not
+    values = {"torch_install": f"{pip} {again}{wanted} --index-url {INDEX}{wheel}"}
     if tag:
         values["torch_reinstall"] = f"{pip} torch=={version} --index-url {INDEX}{tag}"
     elif release:

@@ -15,7 +15,7 @@ _VERDICT_COLORS = {"go": "1;32", "go-with-warnings": "1;33", "no-go": "1;31"}
 _INDENT = " " * 13
 _IMPACT = {
     "none": "changes nothing",
-    "transient": "gone after a restart",
+    "transient": "for the time being",
     "reversible": "can be undone",
     "persistent": "stays",
     "irreversible": "cannot be undone",
@@ -44,7 +44,7 @@ def render(preflight: Preflight, style: Style) -> str:
 def _platform(preflight: Preflight) -> str:
     platform = preflight.platform
     how = f" ({'; '.join(platform.evidence)})" if platform.evidence else ""
-    unsure = "" if platform.identity_known else ", identity unknown: the machine's own files are not visible here"
+    unsure = "" if platform.identity_known else ", identity unknown: nothing that was read names the machine"
     return printable(f"platform: {platform.profile.title}{how}{unsure}")
 
 
@@ -54,7 +54,7 @@ def _grouped(message: str, gotchas: list[str]) -> str:
 
 def _finding(item: Finding, style: Style) -> list[str]:
     lines = _row(item.status, item.gotcha, item.message, style)
-    if rank(item.status) >= rank(WARN):
+    if rank(item.status) >= rank(UNKNOWN):
         for step in item.fix:
             # Commands are to be copied: one line each, however long.
             lines.append(f"{_INDENT}fix: {printable(step.step)}")

@@ -47,56 +47,89 @@ def _reading(memory: Memory) -> str:
 def check_headroom(memory: Memory, gpu: Gpu | Missing, platform: Platform, plan: Plan) -> Iterator[Finding]:
     """The reading, and the plan against it where there is one."""
     total, available = known(memory.total_bytes), known(memory.available_bytes)
-    if total is None or available is None:
-        yield Finding("G3.unknown", UNKNOWN, "/proc/meminfo names no MemTotal or MemAvailable")
+    if total is None or available is None or not 0 <= available <= total:
+        text = f"{_reading(memory)}; /proc/meminfo is not to be believed: MemTotal {total}, MemAvailable {available}"
+        yield Finding("G3.unknown", UNKNOWN, text)
+    elif platform.unified_memory:
+        yield _unified(memory, available, gpu, platform, plan)
+    else:
+        cards = [] if platform.assumed else _with_memory(gpu)
+        yield (
+            _discrete(memory, cards, plan)
+            if cards
+            else Finding("G3.headroom", INFO, f"{_reading(memory)}; system memory", _meminfo_lines(memory))
+        )
+
+
+def check_plan(memory: Memory | Missing, gpu: Gpu | Missing, platform: Platform, plan: Plan) -> Iterator[Finding]:
+    """A plan that nothing could be held against: said aloud, since the user asked."""
+    if plan.need_bytes is None:
         return
-    reading = _reading(memory)
-    evidence = _meminfo_lines(memory)
-    devices = [] if platform.unified_memory or platform.assumed else _with_memory(gpu)
     if platform.unified_memory:
-        room = allocatable_bytes(memory) or 0
-        what = f"{gib(room)} GiB allocatable"
-        if known(memory.huge_pages_total):
-            what += " (free huge pages alone)"
-        elif plan.need_bytes is not None and available < plan.need_bytes <= room:
-            what += f" ({gib(room - available)} of it swap, which is slow)"
-    elif devices:
-        best = max(devices, key=lambda device: known(device.memory_free_bytes) or 0)
-        room = known(best.memory_free_bytes) or 0
-        what = f"GPU {best.device_index} {gib(room)} of {gib(known(best.memory_total_bytes) or 0)} GiB free"
-        evidence += tuple(
-            f"GPU {device.device_index}: {known(device.memory_free_bytes)} bytes free" for device in devices
-        )
+        judged = not isinstance(memory, Missing) and allocatable_bytes(memory) is not None
     else:
-        room, what = None, "system memory"
-    if plan.need_bytes is None or room is None:
-        yield from _without_plan(reading, what, evidence, memory, gpu, platform)
-        return
-    need, reserve = plan.need_bytes, int((platform.profile.threshold("reserve_gib") or RESERVE_GIB) * GIB)
-    if not platform.unified_memory:
-        reserve = 0  # the card's memory is not the system's
-    if need > room:
-        code, status, says = "G3.plan-does-not-fit", FAIL, f"the plan needs {gib(need)} GiB"
-    elif need > room - reserve:
-        left = f"the plan of {gib(need)} GiB leaves {gib(room - need)} GiB, keep {gib(reserve)}"
-        code, status, says = "G3.plan-leaves-too-little", WARN, left
-    else:
-        code, status, says = "G3.ok", PASS, f"the plan of {gib(need)} GiB fits"
-    yield Finding(code, status, f"{reading}; {what}, {says}", evidence)
+        judged = not platform.assumed and bool(_with_memory(gpu))
+    if not judged:
+        reading = "free/used (GB): unknown" if isinstance(memory, Missing) else _reading(memory)
+        text = f"{reading}; the plan of {gib(plan.need_bytes)} GiB could not be judged: no memory of the GPU was read"
+        yield Finding("G3.plan-not-judged", WARN, text)
 
 
-def _without_plan(
-    reading: str, what: str, evidence: tuple[str, ...], memory: Memory, gpu: Gpu | Missing, platform: Platform
-) -> Iterator[Finding]:
-    available = known(memory.available_bytes) or 0
+def _unified(memory: Memory, available: int, gpu: Gpu | Missing, platform: Platform, plan: Plan) -> Finding:
+    room = allocatable_bytes(memory) or 0
     reserve = int((platform.profile.threshold("reserve_gib") or RESERVE_GIB) * GIB)
-    if platform.unified_memory and available < reserve and not _pressure(memory) and not _swapping(memory):
+    evidence, values = _meminfo_lines(memory), {}
+    what = f"{_reading(memory)}; {gib(room)} GiB allocatable"
+    if known(memory.huge_pages_total):
+        what += ", free huge pages alone"
+        values = {"huge_pages": str(known(memory.huge_pages_total))}
+    elif room > available:
+        what += f", {gib(room - available)} of it swap"
+    need = plan.need_bytes
+    if need is None:
+        return _unified_without_plan(what, memory, available < reserve, gpu, evidence)
+    if need > room:
+        text = f"{what}; the plan needs {gib(need)} GiB"
+        return Finding("G3.plan-does-not-fit", FAIL, text, evidence, values=values)
+    if need > available and not values:
         text = (
-            f"{reading}; under {gib(reserve)} GiB available and nothing stalls: normal for a server that pre-allocates"
+            f"{what}; the plan of {gib(need)} GiB needs {gib(need - available)} GiB of swap, which is many times slower"
         )
-        yield Finding("G3.little-available", INFO, text, evidence)
-    else:
-        yield Finding("G3.headroom", INFO, f"{reading}; {what}", evidence)
+        return Finding("G3.plan-needs-swap", WARN, text, evidence)
+    if need > room - reserve:
+        text = f"{what}; the plan of {gib(need)} GiB leaves {gib(room - need)} GiB, keep {gib(reserve)}"
+        return Finding("G3.plan-leaves-too-little", WARN, text, evidence)
+    return Finding("G3.ok", PASS, f"{what}; the plan of {gib(need)} GiB fits", evidence)
+
+
+def _unified_without_plan(
+    what: str, memory: Memory, little: bool, gpu: Gpu | Missing, evidence: tuple[str, ...]
+) -> Finding:
+    if not little or _pressure(memory) or _swapping(memory):
+        return Finding("G3.headroom", INFO, what, evidence)
+    if _no_gpu_process(gpu):
+        return Finding("G3.nearly-full", INFO, f"{what}, and no GPU process is seen to hold the rest", evidence)
+    return Finding(
+        "G3.little-available", INFO, f"{what}; nothing stalls: normal beside a server that pre-allocates", evidence
+    )
+
+
+def _discrete(memory: Memory, cards: list[GpuDevice], plan: Plan) -> Finding:
+    """The card with the most free memory; its memory is not the system's, so nothing is kept back."""
+    best = max(cards, key=lambda device: known(device.memory_free_bytes) or 0)
+    free, total = known(best.memory_free_bytes) or 0, known(best.memory_total_bytes) or 0
+    what = f"{_reading(memory)}; GPU {best.device_index} {gib(free)} of {gib(total)} GiB free"
+    evidence = tuple(f"GPU {card.device_index}: {known(card.memory_free_bytes)} bytes free" for card in cards)
+    need = plan.need_bytes
+    if need is None:
+        return Finding("G3.headroom", INFO, what, evidence)
+    if total and need > total:
+        return Finding(
+            "G3.card-too-small", FAIL, f"{what}; the plan of {gib(need)} GiB fits no single card here", evidence
+        )
+    if need > free:
+        return Finding("G3.card-full", FAIL, f"{what}; the plan needs {gib(need)} GiB", evidence)
+    return Finding("G3.ok", PASS, f"{what}; the plan of {gib(need)} GiB fits", evidence)
 
 
 def check_page_cache(memory: Memory, platform: Platform) -> Iterator[Finding]:
@@ -140,6 +173,13 @@ def has_gpu_work(gpu: Gpu | Missing) -> bool:
     )
 
 
+def _no_gpu_process(gpu: Gpu | Missing) -> bool:
+    """NVML answered, and lists none: an empty list that was read, not a list that was not."""
+    devices = () if isinstance(gpu, Missing) else known(gpu.devices) or ()
+    lists = [known(device.processes) for device in devices]
+    return bool(lists) and all(processes is not None and not processes for processes in lists) and not has_gpu_work(gpu)
+
+
 def _pressure(memory: Memory) -> bool:
     return (known(memory.pressure_full_avg10_percent) or 0.0) > PRESSURE_WARN_PERCENT
 
@@ -160,7 +200,7 @@ def _pressure_line(memory: Memory) -> tuple[str, ...]:
 
 def _with_memory(gpu: Gpu | Missing) -> list[GpuDevice]:
     devices = () if isinstance(gpu, Missing) else known(gpu.devices) or ()
-    return [device for device in devices if known(device.memory_free_bytes) is not None]
+    return [device for device in devices if (known(device.memory_free_bytes) or -1) >= 0]
 
 
 def _meminfo_lines(memory: Memory) -> tuple[str, ...]:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gonogo.finding import HIGH, INFO, MEDIUM, PASS, UNKNOWN, WARN, Finding
-from gonogo.node.facts.missing import Missing, known
+from gonogo.finding import HIGH, INFO, MEDIUM, PASS, SKIP, UNKNOWN, WARN, Finding
+from gonogo.node.facts.missing import NOT_COLLECTED, NOT_FOUND, TIMED_OUT, Missing, known
+from gonogo.node.facts.sections.container import Container
+from gonogo.node.facts.sections.driver import Driver
 from gonogo.node.facts.sections.gpu import Gpu, GpuDevice
+from gonogo.platforms.containment import weigh
 from gonogo.platforms.identify import Platform
 
 #: Below this a sample says nothing about clocks and heat under load.
@@ -16,15 +19,58 @@ THERMAL = ("sw_thermal_slowdown", "hw_thermal_slowdown")
 SLOWDOWN = (*THERMAL, "hw_slowdown", "hw_power_brake_slowdown")
 
 
-def check_sample(gpu: Gpu, platform: Platform) -> Iterator[Finding]:
-    """Each GPU by itself."""
-    if isinstance(gpu.devices, Missing):
-        yield Finding("G4.unknown", UNKNOWN, f"the GPU driver did not answer: {gpu.devices.detail or gpu.devices}")
-        return
-    if not gpu.devices:
-        yield Finding("G4.unknown", UNKNOWN, "the NVIDIA driver shows no GPU")
-    for device in gpu.devices:
-        yield from _judge(device, platform, f"GPU {device.device_index}: " if len(gpu.devices) > 1 else "")
+def check_sample(
+    gpu: Gpu | Missing, driver: Driver | Missing, container: Container | Missing, platform: Platform
+) -> Iterator[Finding]:
+    """Each GPU by itself; GPUs that are alike and well share a line."""
+    if isinstance(gpu, Missing) and (platform.assumed or gpu.reason == NOT_COLLECTED):
+        yield Finding("G4.skipped", SKIP, gpu.detail or f"gpu: {gpu}")
+    elif isinstance(gpu, Missing) and gpu.reason == NOT_FOUND and not platform.is_spark:
+        yield Finding("G4.skipped", SKIP, "no NVIDIA driver" if platform.gpu_expected else "no NVIDIA GPU")
+    elif isinstance(gpu, Missing) or isinstance(gpu.devices, Missing):
+        why = gpu if isinstance(gpu, Missing) else known_missing(gpu)
+        values = _silence(why, driver, container)
+        yield Finding("G4.no-answer", UNKNOWN, f"the NVIDIA driver does not answer: {why.detail or why}", values=values)
+    elif not gpu.devices:
+        yield Finding("G4.no-answer", UNKNOWN, "the NVIDIA driver shows no GPU", values={"log": "", **_in(container)})
+    else:
+        several = len(gpu.devices) > 1
+        found = [
+            row for device in gpu.devices for row in _judge(device, platform, f"GPU {device.device_index}: " * several)
+        ]
+        yield from _folded(found)
+
+
+def known_missing(gpu: Gpu) -> Missing:
+    """Why the devices of a driver that was reached are missing."""
+    return gpu.devices if isinstance(gpu.devices, Missing) else Missing(NOT_COLLECTED)
+
+
+def _silence(why: Missing, driver: Driver | Missing, container: Container | Missing) -> dict[str, str]:
+    """Which steps fit a driver that is silent; the keys are the placeholders of the steps."""
+    said = why.detail.lower()
+    if "mismatch" in said:
+        return {"mismatch": ""}
+    inside = _in(container)
+    if inside and why.reason == NOT_FOUND:
+        return inside
+    if why.reason == TIMED_OUT:
+        return {"hang": "", "log": ""}
+    module = None if isinstance(driver, Missing) else known(driver.kernel_module_version)
+    return {"log": ""} if module else {"not_loaded": "", "log": ""}
+
+
+def _in(container: Container | Missing) -> dict[str, str]:
+    return {"container": ""} if weigh(container).inside else {}
+
+
+def _folded(found: list[Finding]) -> Iterator[Finding]:
+    """Each GPU that works or is in trouble by itself; those that rest share a line."""
+    resting = [item for item in found if item.code == "G4.reading"]
+    yield from (item for item in found if item.code != "G4.reading")
+    if resting:
+        more = f" (and {len(resting) - 1} more alike)" if len(resting) > 1 else ""
+        yield resting[0]._replace(message=resting[0].message + more)
 
 
 def _judge(device: GpuDevice, platform: Platform, prefix: str) -> Iterator[Finding]:
@@ -34,6 +80,9 @@ def _judge(device: GpuDevice, platform: Platform, prefix: str) -> Iterator[Findi
             (f for f in (device.temperature_celsius, device.power_watts) if isinstance(f, Missing)), "no reading"
         )
         yield Finding("G4.unknown", UNKNOWN, f"{prefix}temperature and power: {why}")
+        return
+    if _implausible(device):
+        yield Finding("G4.unknown", UNKNOWN, f"{prefix}{reading} ({_state(device)}) is no reading to believe")
         return
     reasons, evidence = known(device.event_reasons_active) or (), _evidence(device)
     utilization = known(device.utilization_gpu_percent)
@@ -56,12 +105,15 @@ def _judge(device: GpuDevice, platform: Platform, prefix: str) -> Iterator[Findi
     elif utilization is None or utilization < LOAD_PERCENT:
         idle = "idle" if utilization == 0 else "not under load" if utilization is not None else "load unknown"
         code, status, says = "G4.reading", INFO, f"{idle}: not judged"
+    elif isinstance(device.event_reasons_active, Missing):
+        code, status, says = "G4.reading", INFO, "whether something slows it down is not readable: not judged"
     else:
         at_limit = "at its power limit, " if "sw_power_cap" in reasons else ""
         code, status, says = "G4.ok", PASS, f"under load, {at_limit}no slowdown by heat"
+    values = {"spark": ""} if platform.is_spark else {"card": ""}
     confidence = MEDIUM if code in ("G4.looks-stuck", "G4.hot-and-slow") else HIGH
     # The reading comes first: scripts take "T, P W" from the start of this line.
-    yield Finding(code, status, f"{text}, {prefix}{says}", evidence, confidence)
+    yield Finding(code, status, f"{text}, {prefix}{says}", evidence, confidence, values=values)
 
 
 def _reading(device: GpuDevice) -> str | None:
@@ -72,8 +124,19 @@ def _reading(device: GpuDevice) -> str | None:
     return f"{'N/A' if temperature is None else temperature}, {'N/A' if power is None else f'{power:.2f}'} W"
 
 
+def _implausible(device: GpuDevice) -> bool:
+    ranges = (
+        (known(device.temperature_celsius), -40, 150),
+        (known(device.power_watts), 0, 5000),
+        (known(device.utilization_gpu_percent), 0, 100),
+        (known(device.clock_sm_mhz), 0, 10000),
+    )
+    return any(value is not None and not low <= value <= high for value, low, high in ranges)
+
+
 def _state(device: GpuDevice) -> str:
-    parts = []
+    celsius = known(device.temperature_celsius)
+    parts = [] if celsius is None else [f"{celsius} C"]
     if known(device.utilization_gpu_percent) is not None:
         parts.append(f"{known(device.utilization_gpu_percent)} %")
     if known(device.clock_sm_mhz) is not None:

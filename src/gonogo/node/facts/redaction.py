@@ -61,6 +61,8 @@ _ALWAYS = [
     r"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])",
     r"(?<![0-9A-Fa-f:])(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}(?![0-9A-Fa-f:])",
 ]
+#: The value of a setting whose name says that it is secret.
+_SECRET = r"(?i)(?<![a-z])([a-z_-]*(?:password|passwd|secret|token|api_?key|access_?key)[a-z_-]*[=:] ?)([^\s'\"\0]{4,})"
 #: Four numbers with dots, unless they are the version in a name (nvidia_cublas-13.1.0.3.dist-info) or in a pin.
 _IPV4 = r"(?<![\w.])(?<!==)(?<!== )(?<![A-Za-z_]-)(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?!\w|[-_.][A-Za-z]|\.[0-9])"
 _IPV6 = r"(?<![\w:.])(?:[0-9A-Fa-f]{1,4}:){1,7}:?(?:[0-9A-Fa-f]{1,4}(?::[0-9A-Fa-f]{1,4}){0,6})?(?![\w:])"
@@ -80,12 +82,14 @@ class Redactor:
                 own.append(f"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])")
         # Homes first: a name inside a path is then already gone.
         self._patterns: list[Pattern[str]] = [re.compile(pattern) for pattern in own + _ALWAYS]
+        self._secret = re.compile(_SECRET)
         self._addresses = [re.compile(_IPV4), re.compile(_IPV6)]
 
     def text(self, text: str, addresses: bool = True) -> str:
         """``text`` with everything private overwritten."""
         for pattern in self._patterns:
             text = pattern.sub(_mask, text)
+        text = self._secret.sub(lambda found: found.group(1) + re.sub(r"[^:/]", "x", found.group(2)), text)
         for pattern in self._addresses if addresses else ():
             text = pattern.sub(_mask_address, text)
         return text
