@@ -47,7 +47,7 @@ def _reading(memory: Memory) -> str:
 def check_headroom(memory: Memory, gpu: Gpu | Missing, platform: Platform, plan: Plan) -> Iterator[Finding]:
     """The reading, and the plan against it where there is one."""
     total, available = known(memory.total_bytes), known(memory.available_bytes)
-    if total is None or available is None or not 0 <= available <= total:
+    if available is None or not _believable(memory):
         text = f"{_reading(memory)}; /proc/meminfo is not to be believed: MemTotal {total}, MemAvailable {available}"
         yield Finding("G3.unknown", UNKNOWN, text)
     elif platform.unified_memory:
@@ -61,12 +61,17 @@ def check_headroom(memory: Memory, gpu: Gpu | Missing, platform: Platform, plan:
         )
 
 
+def _believable(memory: Memory) -> bool:
+    total, available = known(memory.total_bytes), known(memory.available_bytes)
+    return total is not None and available is not None and 0 <= available <= total
+
+
 def check_plan(memory: Memory | Missing, gpu: Gpu | Missing, platform: Platform, plan: Plan) -> Iterator[Finding]:
     """A plan that nothing could be held against: said aloud, since the user asked."""
     if plan.need_bytes is None:
         return
     if platform.unified_memory:
-        judged = not isinstance(memory, Missing) and allocatable_bytes(memory) is not None
+        judged = not isinstance(memory, Missing) and _believable(memory)
     else:
         judged = not platform.assumed and bool(_with_memory(gpu))
     if not judged:
