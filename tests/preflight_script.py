@@ -58,6 +58,9 @@ NO_DRIVER = (
     "Make sure that the latest NVIDIA driver is installed and running.\n"
 )
 
+# Some stand-ins crash: no core files.
+resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+
 Completed = subprocess.CompletedProcess[str]
 
 
@@ -157,7 +160,6 @@ class Box:
             encoding="utf-8",
             errors="surrogateescape",
             start_new_session=True,
-            preexec_fn=_no_core_dumps,
             **options,
         ) as process:
             try:
@@ -190,10 +192,6 @@ def refused(completed: Completed) -> str:
     assert (completed.returncode, completed.stdout) == (2, ""), completed
     assert re.fullmatch(r"preflight\.sh: [^\n]+\n", completed.stderr), completed
     return completed.stderr
-
-
-def _no_core_dumps() -> None:
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 # -- a whole machine --------------------------------------------------------------------------------------------------

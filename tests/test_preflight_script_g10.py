@@ -1,8 +1,8 @@
 """G10 of the skill's preflight.sh: launch files that set tensor parallelism above 1, and what only looks like it.
 
 Spellings are those of the engines' own documents: vLLM (--tensor-parallel-size, -tp, underscores taken for dashes),
-SGLang (--tp, --tp-size), TensorRT-LLM (--tp_size, tensor_parallel_size), Megatron and NeMo (tensor_model_parallel_size),
-TorchTitan (tensor_parallel_degree), transformers (tp_size).
+SGLang (--tp, --tp-size), TensorRT-LLM (--tp_size, tensor_parallel_size), Megatron (--tensor-model-parallel-size),
+NeMo (tensor_model_parallel_size), TorchTitan (tensor_parallel_degree), transformers (tp_size).
 """
 
 from __future__ import annotations

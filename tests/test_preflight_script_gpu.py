@@ -10,7 +10,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from preflight_script import GB10, H200, NO_DRIVER, Box
+from preflight_script import BASH, GB10, H200, NO_DRIVER, Box
 
 
 @pytest.fixture
@@ -149,6 +149,15 @@ def test_an_nvidia_smi_that_crashes(box: Box) -> None:
     line = box.lines()["G4"]
     assert line.status == "SKIP"
     assert not line.message.rstrip().endswith(":")
+
+
+def test_an_nvidia_smi_that_prints_far_too_much_does_not_fill_memory(box: Box) -> None:
+    """A run may hold most of the memory of this machine: 300 MB printed, 200 MB of address space for each process."""
+    box.program("nvidia-smi", "head -c 300000000 /dev/zero | tr '\\000' x")
+    inside = 'ulimit -v 200000; exec "$@"'
+    lines = box.lines(command=[BASH, "-c", inside, "limited", *box.command()])
+    assert lines["G4"].status == "SKIP"
+    assert len(lines["G4"].message) < 300
 
 
 # -- no end -----------------------------------------------------------------------------------------------------------

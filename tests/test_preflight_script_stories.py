@@ -24,7 +24,6 @@ def machine(tmp_path: Path) -> Machine:
     return Machine(tmp_path)
 
 
-
 def act_out(machine: Machine, story: Story) -> dict[str, str | None]:
     """Make the story's files and stand-ins; the variables it needs are returned."""
     sections = story.sections

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal as signals
+import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -13,7 +17,7 @@ def box(tmp_path: Path) -> Box:
     return Box(tmp_path / "box")
 
 
-def signal(number: int) -> str:
+def killed_by(number: int) -> str:
     return f"import os; os.kill(os.getpid(), {number})"
 
 
@@ -154,12 +158,12 @@ def test_an_import_that_fails(box: Box, before: str, status: str, text: str) -> 
 
 @pytest.mark.parametrize("number", [4, 6, 7, 11], ids=["SIGILL", "SIGABRT", "SIGBUS", "SIGSEGV"])
 def test_an_import_that_crashes(box: Box, number: int) -> None:
-    box.torch(before=signal(number))
+    box.torch(before=killed_by(number))
     assert box.lines("--strict", status=1)["G1"] == ("FAIL", f"import torch was killed by signal {number}")
 
 
 def test_an_import_that_the_memory_killer_ended_was_not_late(box: Box) -> None:
-    box.torch(before=signal(9))
+    box.torch(before=killed_by(9))
     line = box.lines()["G1"]
     assert line.status in ("FAIL", "UNKNOWN")
     assert "signal 9" in line.message
@@ -212,3 +216,27 @@ def test_a_folder_called_torch_in_the_working_folder_is_no_torch(box: Box) -> No
     box.python()
     box.file("torch/checkpoint.pt", "")
     assert box.lines()["G1"].status == "SKIP"
+
+
+def test_control_c_ends_it(box: Box) -> None:
+    """A terminal sends it to the foreground group alone, which the script is in and what it waits for may not be."""
+    started = box.folder / "started"
+    box.torch(before=f"open({str(started)!r}, 'w'); import time; time.sleep(50)")
+    with subprocess.Popen(
+        box.command(),
+        cwd=box.work,
+        env=box.environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    ) as process:
+        while not started.exists():
+            time.sleep(0.05)
+        os.killpg(process.pid, signals.SIGINT)
+        try:
+            process.communicate(timeout=15)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signals.SIGKILL)
+            pytest.fail("it goes on until the limit of what it waits for")
+    assert process.returncode != 0
