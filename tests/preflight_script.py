@@ -115,7 +115,7 @@ class Box:
         folder = self.folder
         self.program("nvidia-smi", f'cat "{folder}/smi-errors" >&2\ncat "{folder}/smi-output"\nexit {status}')
 
-    def quick(self, seconds: int = 1) -> None:
+    def quick(self, seconds: int = 2) -> None:
         """Run a copy of the script whose time limits are ``seconds``."""
         text, count = re.subn(r"\brun \d+ (?=[\w\"])", f"run {seconds} ", self.script.read_text())
         assert count >= 4, "the script's time limits are written otherwise than this expects"

@@ -156,6 +156,17 @@ def test_an_import_that_fails(box: Box, before: str, status: str, text: str) -> 
     assert len(line.message) < 300
 
 
+@pytest.mark.parametrize("missing", [True, False], ids=["no torch", "no libcudart"])
+def test_without_a_place_to_write_the_reason_is_still_read(box: Box, missing: bool) -> None:
+    """A container with a root that is read-only."""
+    if missing:
+        box.python()
+    else:
+        box.torch(before=fails("ImportError", LIBCUDART))
+    line = box.lines(env={"TMPDIR": "/nowhere"})["G1"]
+    assert line.status == ("SKIP" if missing else "FAIL"), line
+
+
 @pytest.mark.parametrize("number", [4, 6, 7, 11], ids=["SIGILL", "SIGABRT", "SIGBUS", "SIGSEGV"])
 def test_an_import_that_crashes(box: Box, number: int) -> None:
     box.torch(before=killed_by(number))
@@ -192,6 +203,42 @@ def test_an_interpreter_that_always_hangs(box: Box) -> None:
     (box.bin / "sleep").symlink_to("/bin/sleep")
     box.quick()
     assert box.lines(limit=40)["G1"].status == "UNKNOWN"
+
+
+def cuda(box: Box, code: str) -> None:
+    """Give the box's torch a ``cuda`` whose every function runs ``code``."""
+    lines = ["class cuda:", f"    is_available = staticmethod(lambda: [exec({code!r}), True][1])"]
+    lines.append(f"    get_device_capability = staticmethod(lambda *a: [exec({code!r}), (12, 1)][1])")
+    with (box.packages / "torch" / "__init__.py").open("a") as file:
+        file.write("\n".join(lines) + "\n")
+
+
+def test_a_first_call_that_crashes_is_not_the_import(box: Box) -> None:
+    box.torch()
+    cuda(box, killed_by(11))
+    lines = box.lines()
+    # The import works. That a first CUDA call dies is a FAIL of G1 too, if it is told as that.
+    assert lines["G1"].status == "PASS" or "import torch was" not in lines["G1"].message
+    assert lines["G7"].status == "SKIP"
+
+
+def test_a_first_call_that_hangs_is_not_the_import(box: Box) -> None:
+    box.torch()
+    cuda(box, "import time; time.sleep(50)")
+    box.quick()
+    lines = box.lines(limit=40)
+    assert lines["G1"].status in ("PASS", "UNKNOWN")
+    assert "import torch did not end" not in lines["G1"].message
+    assert lines["G7"].status == "SKIP"
+
+
+def test_cuda_is_not_started_where_the_capability_is_known(box: Box) -> None:
+    """A context takes some hundred MB of the memory that a run beside it may need."""
+    box.torch()
+    cuda(box, f"open({str(box.folder / 'started')!r}, 'w')")
+    box.nvidia_smi(GB10)
+    assert box.lines()["G7"].status == "INFO"
+    assert not (box.folder / "started").exists()
 
 
 @pytest.mark.parametrize(

@@ -284,7 +284,7 @@ else:
   while IFS='=' read -r name text; do
     case $name in
       "READ temperature") temperature=$text ;;
-      "READ power") power=$text ;;
+      "READ power") [ -z "$text" ] || power=$(printf %.2f "$text") ;;
       "READ capability") capability=$text ;;
       "READ available_kib") available_kib=$text ;;
       "READ total_kib") total_kib=$text ;;
