@@ -16,7 +16,9 @@ unset CDPATH
 strict=0
 folder=.
 self=${BASH_SOURCE[0]:-}
-here=$(cd -- "$(dirname -- "${self:-.}")" && pwd)
+# Read from standard input there is no file to look beside, and the working folder holds other people's.
+here=
+[ ! -f "$self" ] || here=$(cd -- "$(dirname -- "$self")" && pwd)
 declare -A line=()
 
 usage() {
@@ -35,7 +37,14 @@ first_line() {
   local text
   text=$(printf '%s\n' "$1" | tr -d '\r' | grep -a -m1 '[^[:space:]]')
   text=$(clean "${text#"${text%%[![:space:]]*}"}")
-  printf '%s' "${text:0:160}"
+  cut_to 160 "$text"
+}
+
+# cut_to BYTES TEXT: not within a character of several bytes.
+cut_to() {
+  local text=${2:0:$1}
+  [ "$text" = "$2" ] || text=${text%"${text##*[!$'\200'-$'\377']}"}
+  printf '%s' "$text"
 }
 
 say() { line[$1]="$1 $2: $(clean "$3")"; }
@@ -82,7 +91,7 @@ run() {
     output=$(head -c 65536 "$scratch/out" | tr -d '\000')
     errors=$(head -c 65536 "$scratch/err" | tr -d '\000')
   else
-    exec {pipe}< <(exec "$@" </dev/null 2>/dev/null)
+    exec {pipe}< <(exec "$@" </dev/null 2>&1)
     pid=$!
     if IFS= read -r -d '' -t $((limit + 2)) -N 65536 -u "$pipe" output || [ $? -le 128 ]; then
       kill "$pid" 2>/dev/null # one that goes on after 64 KiB
@@ -94,6 +103,7 @@ run() {
       status=124
     fi
     exec {pipe}<&-
+    errors=$output # there is but one pipe
   fi
   # 137 is timeout's own KILL, or that of the memory killer, which comes before the time is up.
   if [ "$status" -eq 137 ] && ((SECONDS - began >= limit)); then status=124; fi
@@ -115,6 +125,7 @@ check_g10() {
   local ignore=(--exclude-dir=.git --exclude-dir=.venv --exclude-dir=node_modules --exclude-dir=site-packages)
   local kinds=(--include='*.yaml' --include='*.yml' --include='*.json' --include='*.toml' --include='*.sh' --include='*.env')
   run 20 grep -rIlE "${ignore[@]}" "${kinds[@]}" -e "$key" -e "$flag" -- "$folder"
+  output=$(printf '%s\n' "$output" | grep -a -v '^grep: ')
   hits=$(printf '%s\n' "$output" | grep -a -c .)
   where="read below $(cd -- "$folder" 2>/dev/null && pwd || echo "$PWD/$folder")"
   if [ "$status" -eq 124 ]; then
@@ -216,16 +227,10 @@ read_torch() {
 import torch
 v = torch.version
 kind = "cuda %s" % v.cuda if v.cuda else "rocm" if getattr(v, "hip", None) else "cpu"
-print("\nREAD torch %s %s" % (kind, torch.__version__))
-try:
-    if v.cuda and torch.cuda.is_available():
-        print("READ capability %d.%d" % torch.cuda.get_device_capability())
-except Exception:
-    pass'
+print("\nREAD torch %s %s" % (kind, torch.__version__))'
   local answer reason
   answer=$(printf '%s\n' "$output" | sed -n 's/^READ torch //p' | tail -n 1)
   reason=$(printf '%s\n' "$errors" | grep -a '^[^[:space:]]' | tail -n 1)
-  [ -n "$capability" ] || capability=$(printf '%s\n' "$output" | sed -n 's/^READ capability \([0-9.]*\)$/\1/p' | tail -n 1)
   if [ "$status" -eq 0 ] && [ -n "$answer" ]; then
     torch=$answer
   elif [ "$status" -eq 124 ]; then
@@ -236,8 +241,20 @@ except Exception:
     torch="none torch is not installed for $judged"
   else
     reason=$(clean "${reason:-$(first_line "$output")}")
-    torch="dead import torch failed: ${reason:+${reason:0:200}, }$(ended "$status")"
+    torch="dead import torch failed: ${reason:+$(cut_to 200 "$reason"), }$(ended "$status")"
   fi
+}
+
+# Only where the driver could not be asked: it starts CUDA, which takes some hundred MB for a moment.
+read_capability_with_torch() {
+  run 60 python3 -c 'import sys; sys.path[:] = [p for p in sys.path if p]
+import torch
+if torch.cuda.is_available():
+    print("\nREAD capability %d.%d" % torch.cuda.get_device_capability())'
+  capability=$(printf '%s\n' "$output" | sed -n 's/^READ capability \([0-9.]*\)$/\1/p' | tail -n 1)
+  case $status in
+    134 | 135 | 136 | 139) torch="dead the first CUDA call of torch was $(ended "$status")" ;;
+  esac
 }
 
 read_memory() {
@@ -267,10 +284,16 @@ show("available_kib", (value(facts, "memory", "available_bytes") or 0) // 1024 o
 show("total_kib", (value(facts, "memory", "total_bytes") or 0) // 1024 or None)
 torch, version = value(facts, "python", "torch"), value(facts, "python", "torch", "version")
 cuda, start = value(torch or {}, "cuda"), (facts.get("python") or {}).get("start")
-found = [lib["name"] for place in (("python", "cuda_libraries"), ("cuda", "loadable")) for lib in value(facts, *place) or []]
+places = [value(facts, "python", "cuda_libraries"), value(facts, "cuda", "loadable")]
+found = [lib["name"] for place in places for lib in place or []]
+lacking = (facts.get("python") or {}).get("torch") or {}
 wanted = "libcudart.so.%s" % (cuda or "").split(".")[0].replace("11", "11.0")
 if isinstance(start, dict):
     show("torch", "dead the interpreter did not answer: %s" % (start.get("detail") or start.get("missing")))
+elif torch is None and lacking.get("missing", "not_found") != "not_found":
+    show("torch", "dead torch could not be read: %s" % lacking["missing"])
+elif cuda and wanted not in found and None in places:
+    show("torch", "dead torch %s is built against CUDA %s, and where its runtime lies was not read" % (version, cuda))
 elif torch is None:
     show("torch", "none no torch in %s" % (value(facts, "python", "executable") or "any Python found"))
 elif cuda and wanted not in found:
@@ -392,6 +415,7 @@ if ! read_with_collector; then
   read_gpu
   if [ -n "$python_answers" ]; then
     read_torch
+    case $torch in cuda*) [ -n "$capability" ] || read_capability_with_torch ;; esac
   elif command -v python3 >/dev/null; then
     torch="dead $judged did not answer within 10 s"
   fi
