@@ -175,11 +175,12 @@ def test_whatever_the_environment_holds(box: Box, env: dict[str, str | None]) ->
     assert lines["G10"].status == "WARN"
 
 
-def test_a_preload_that_the_loader_complains_about(box: Box) -> None:
+@pytest.mark.parametrize("env", [{}, {"TMPDIR": "/nowhere"}], ids=["scratch", "no scratch"])
+def test_a_preload_that_the_loader_complains_about(box: Box, env: dict[str, str | None]) -> None:
     """ld.so puts its complaint on the standard error of every program: no reading, no launch file, no reason."""
     box.torch()
     box.nvidia_smi(GB10)
-    lines = box.lines("--strict", env={"LD_PRELOAD": "/nowhere/libjemalloc.so"})
+    lines = box.lines("--strict", env={**env, "LD_PRELOAD": "/nowhere/libjemalloc.so"})
     assert lines["G1"].status == "PASS"
     assert (lines["G4"].status, lines["G7"].status) == ("INFO", "INFO")
     assert lines["G10"].status == "SKIP"

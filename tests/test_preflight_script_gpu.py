@@ -61,9 +61,10 @@ def test_a_capability_alone_is_missing(box: Box) -> None:
     assert (lines["G4"].status, lines["G7"].status) == ("INFO", "SKIP")
 
 
-def test_a_warning_on_standard_error_is_no_row(box: Box) -> None:
+@pytest.mark.parametrize("env", [{}, {"TMPDIR": "/nowhere"}], ids=["scratch", "no scratch"])
+def test_a_warning_on_standard_error_is_no_row(box: Box, env: dict[str, str | None]) -> None:
     box.nvidia_smi(GB10, errors="WARNING: infoROM is corrupted at gpu 000F:01:00.0\n")
-    lines = box.lines("--strict")
+    lines = box.lines("--strict", env=env)
     assert lines["G4"].message.startswith("36, 3.10 W")
     assert lines["G7"].status == "INFO"
 

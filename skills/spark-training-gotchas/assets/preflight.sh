@@ -68,7 +68,10 @@ done
 [ -d "$folder" ] || usage "no such folder: $folder"
 case $folder in -*) folder=./$folder ;; esac
 
-scratch=$(mktemp -d 2>/dev/null) || scratch=
+scratch=
+for place in "${TMPDIR:-/tmp}" /tmp /dev/shm /var/tmp "${HOME:-/tmp}"; do
+  scratch=$(mktemp -d "$place/preflight.XXXXXX" 2>/dev/null) && break
+done
 child=
 trap '[ -z "$scratch" ] || rm -rf "$scratch"' EXIT
 # What is waited for is in a process group of its own, which the terminal's Ctrl-C does not reach.
@@ -120,11 +123,11 @@ check_g10() {
   local above_one="$q([2-9]|[1-9][0-9]+)([^0-9.]|\$)"
   local name='(tensor[_-](model[_-])?parallel([_-](size|degree))?|tp[_-]size)'
   # A setting begins its line or stands in braces; a flag stands by itself. What follows a # is a comment.
-  key="^([^#]*[{,])?[[:space:]\"'-]*${name}${q}${blank}[:=]$blank$above_one"
+  key="(^|^[^#]*\{([^}]*,)?|^[^#]*[{,][[:space:]]*[\"'])[[:space:]\"'-]*${name}${q}${blank}[:=]$blank$above_one"
   flag="^([^#]*[[:space:]\"'=,[])?(--${name}|--tp|-tp)${q}[[:space:],=]+$above_one"
   local ignore=(--exclude-dir=.git --exclude-dir=.venv --exclude-dir=node_modules --exclude-dir=site-packages)
   local kinds=(--include='*.yaml' --include='*.yml' --include='*.json' --include='*.toml' --include='*.sh' --include='*.env')
-  run 20 grep -rIlE "${ignore[@]}" "${kinds[@]}" -e "$key" -e "$flag" -- "$folder"
+  run 20 grep -rIliE "${ignore[@]}" "${kinds[@]}" -e "$key" -e "$flag" -- "$folder"
   output=$(printf '%s\n' "$output" | grep -a -v '^grep: ')
   hits=$(printf '%s\n' "$output" | grep -a -c .)
   where="read below $(cd -- "$folder" 2>/dev/null && pwd || echo "$PWD/$folder")"
@@ -137,7 +140,7 @@ check_g10() {
   elif [ "$status" -gt 1 ] || [[ $errors =~ (^|$'\n')grep:\  ]]; then
     say G10 SKIP "launch files could not all be read: $(first_line "${errors:-grep ended with $(ended "$status")}"); $where"
   else
-    say G10 SKIP "no launch file sets tensor parallelism above 1, $where"
+    say G10 SKIP "no launch file found that sets tensor parallelism above 1, $where"
   fi
 }
 
@@ -187,7 +190,7 @@ fi
 # torch: "none REASON", "dead REASON", "cpu VERSION", "rocm VERSION" or "cuda RELEASE VERSION".
 
 torch="none no python3 here"
-capability='' temperature='' power='' gpu_problem="no nvidia-smi here"
+capability='' temperature='' power='' others=0 gpu_problem="no nvidia-smi here"
 available_kib='' total_kib='' judged=$(command -v python3 || echo none)
 
 ask_nvidia_smi() { run 5 nvidia-smi --query-gpu="$1" --format=csv,noheader; }
@@ -209,6 +212,7 @@ read_gpu() {
     return
   fi
   IFS=, read -r temperature power capability _ <<<"$row"
+  others=$(($(printf '%s\n' "$output" | grep -a -c ,) - 1))
   local not_available=
   [[ $row =~ ^\[?(N/A|NotSupported)\]?, ]] && not_available=yes
   [[ $temperature =~ ^[0-9]+$ ]] || temperature=
@@ -325,6 +329,11 @@ is_spark() {
   done
   grep -qis 'DGX_NAME=.*spark' /etc/dgx-release && return 0
   grep -qis 'NAME=.*spark' /etc/fastos-release && return 0
+  # Its sibling N1X has the same capability.
+  grep -qis 'NAME=.*n1x' /etc/fastos-release && return 1
+  for vendor in /sys/bus/pci/devices/*/device; do
+    case $(cat "$vendor" 2>/dev/null) in 0x2e03 | 0x2e06) return 1 ;; esac
+  done
   [ "$capability" = 12.1 ]
 }
 
@@ -338,7 +347,7 @@ check_g1() {
     dead)
       case $torch in
         *"torch was killed by signal 9") say G1 UNKNOWN "${torch#dead } (the memory killer?)" ;;
-        *libcudart* | *"undefined symbol"* | *"torch was killed by signal"*) say G1 FAIL "${torch#dead }" ;;
+        *"lib"*".so."*"cannot open shared object file"* | *libcudart* | *"undefined symbol"* | *"torch was killed by signal"*) say G1 FAIL "${torch#dead }" ;;
         *) say G1 UNKNOWN "${torch#dead }" ;;
       esac
       ;;
@@ -375,7 +384,8 @@ check_g4() {
   elif [ -z "$temperature$power" ]; then
     say G4 SKIP "the driver gives neither temperature nor power"
   else
-    say G4 INFO "${temperature:-N/A}, ${power:-N/A} W (one reading: judges nothing)"
+    [ "$others" -le 0 ] && others= || others="GPU 0 of $((others + 1)), "
+    say G4 INFO "${temperature:-N/A}, ${power:-N/A} W (${others}one reading: judges nothing)"
   fi
 }
 
@@ -431,6 +441,11 @@ check_g7
 check_g9
 check_g10
 verdict=0
-[ -z "$gpu_problem" ] || verdict=1
+if [ -n "$gpu_problem" ]; then
+  verdict=1
+elif [[ $torch =~ ^(cpu|rocm)\  ]]; then
+  verdict=1
+  echo "G12 FAIL: torch is not built for CUDA: the GPU stays unused" >&2
+fi
 for g in "${!line[@]}"; do case ${line[$g]} in *" FAIL: "*) verdict=1 ;; esac; done
 finish $verdict
