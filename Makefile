@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: check test test-arm64 skill lint types unit catalogue zipapp bench clean
 
-check: $(STAMP)
+check: catalogue
 	@echo "== gonogo check"
 	@$(BIN)/gonogo check --fail-on never
 
@@ -25,28 +25,28 @@ $(DEV): $(STAMP)
 	@touch $@
 
 # The generated catalogue follows the TOML files.
-catalogue: $(DEV)
+catalogue: $(STAMP)
 	@$(BIN)/python src/gonogo/catalogue_source.py
 
 zipapp: catalogue
 	@$(BIN)/python scripts/build_zipapp.py dist/gonogo-collect.pyz
 
-lint: catalogue
+lint: $(DEV) catalogue
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/shellcheck .ci/run scripts/*.sh skills/*/assets/*.sh
 
-types: catalogue
+types: $(DEV) catalogue
 	$(BIN)/mypy
 
-unit: catalogue
+unit: $(DEV) catalogue
 	$(BIN)/pytest
 
 test: check lint types unit
 
 # The collector and the skill's script on aarch64, under qemu. Needs root, debootstrap and qemu-user-static.
-test-arm64: catalogue
+test-arm64: $(DEV) catalogue
 	scripts/arm64_root.sh build/arm64
 	ARM64_ROOT=$(CURDIR)/build/arm64 $(BIN)/pytest -n 0 tests/arm64
 

@@ -16,7 +16,10 @@ ALLOWED = {"name", "description", "license", "allowed-tools", "metadata", "compa
 
 def problems(folder: Path) -> list[str]:
     """What is wrong with the skill in ``folder``, one line each. Raises OSError when SKILL.md cannot be read."""
-    text = (folder / "SKILL.md").read_text(encoding="utf-8", errors="replace")
+    page = folder / "SKILL.md"
+    if page.exists() and not page.is_file():
+        return ["SKILL.md: no regular file"]
+    text = page.read_text(encoding="utf-8", errors="replace")
     return [*_form(folder.resolve().name, text), *_content(folder)]
 
 
@@ -51,9 +54,15 @@ def _unquoted(value: str) -> bool:
     return ": " in value and value[:1] not in ("'", '"')
 
 
+#: What may lie beside the script: it uses it.
+COLLECTOR = "assets/gonogo-collect.pyz"
+
+
 def _content(folder: Path) -> list[str]:
-    wrong = []
-    for name, content in files().items():
+    ours = files()
+    there = [path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*")) if not path.is_dir()]
+    wrong = [f"{name}: no part of the skill" for name in there if name not in ours and name != COLLECTOR]
+    for name, content in ours.items():
         path = folder / name
         if not path.is_file():
             wrong.append(f"{name}: missing")
