@@ -28,7 +28,7 @@ def check_sample(
     elif isinstance(gpu, Missing) and gpu.reason == NOT_FOUND and not platform.is_spark:
         yield Finding("G4.skipped", SKIP, "no NVIDIA driver" if platform.gpu_expected else "no NVIDIA GPU")
     elif isinstance(gpu, Missing) or isinstance(gpu.devices, Missing):
-        why = gpu if isinstance(gpu, Missing) else known_missing(gpu)
+        why = gpu if isinstance(gpu, Missing) else _why_silent(gpu)
         values = _silence(why, driver, container)
         yield Finding("G4.no-answer", UNKNOWN, f"the NVIDIA driver does not answer: {why.detail or why}", values=values)
     elif not gpu.devices:
@@ -41,7 +41,7 @@ def check_sample(
         yield from _folded(found)
 
 
-def known_missing(gpu: Gpu) -> Missing:
+def _why_silent(gpu: Gpu) -> Missing:
     """Why the devices of a driver that was reached are missing."""
     return gpu.devices if isinstance(gpu.devices, Missing) else Missing(NOT_COLLECTED)
 
