@@ -13,19 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from refusal import refused
 
 VERBS = ("check", "explain", "list", "record", "schema")
 FORMATS = ("text", "plain", "json", "env-report")
-
-
-def refused(completed: Any, *words: str) -> None:
-    """Exit status 2, and one printable line on standard error that holds ``words``."""
-    assert "Traceback" not in completed.stderr
-    assert completed.returncode == 2, completed.stderr
-    assert not completed.stdout
-    assert re.fullmatch(r"gonogo[^\n\x00-\x1f\x7f-\x9f]*\n", completed.stderr), completed.stderr
-    for word in words:
-        assert word in completed.stderr
 
 
 @pytest.mark.parametrize("verb", ["nonsense", "_output", "__init__", "check.py", "../check", "", "Check", "\x1b[31m"])

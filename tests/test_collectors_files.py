@@ -7,35 +7,17 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
+from made_host import host, reason
 
 from gonogo.node import collect as collectors
 from gonogo.node.collect import container, identity, memory
 from gonogo.node.facts.missing import FAILED, NOT_COLLECTED, NOT_FOUND, PERMISSION_DENIED, Missing
 from gonogo.node.facts.sections.identity import Identity, PciDevice
 from gonogo.node.facts.sections.memory import Memory
-from gonogo.node.ports.commands import Commands
-from gonogo.node.ports.devices import Devices
 from gonogo.node.ports.files import Files
-from gonogo.node.ports.host import Host, live_host
-
-
-def host(root: Path, files: dict[str, str | bytes | None] | None = None, **changes: Any) -> Host:
-    """A machine below ``root`` with these files; None makes a folder."""
-    for path, content in (files or {}).items():
-        target = root / path.lstrip("/")
-        (target if content is None else target.parent).mkdir(parents=True, exist_ok=True)
-        if content is not None:
-            target.write_bytes(content.encode() if isinstance(content, str) else content)
-    fields = {"files": Files(str(root)), "commands": Commands(), "devices": Devices(), "environment": {}, **changes}
-    return Host(**fields)
-
-
-def reason(fact: object) -> str:
-    assert isinstance(fact, Missing)
-    return fact.reason
+from gonogo.node.ports.host import live_host
 
 
 def test_the_collectors_are_the_sections() -> None:

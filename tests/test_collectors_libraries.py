@@ -3,36 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
+from made_host import host, reason
 from made_loader_cache import AARCH64, I386, X86_64, cache
 
 from gonogo.node.collect import cuda, driver
-from gonogo.node.facts.missing import FAILED, NOT_FOUND, Missing
+from gonogo.node.facts.missing import FAILED, NOT_FOUND
 from gonogo.node.facts.sections.cuda import Cuda, Library
 from gonogo.node.facts.sections.driver import Driver
-from gonogo.node.ports.commands import Commands
-from gonogo.node.ports.devices import Devices
-from gonogo.node.ports.files import Files
-from gonogo.node.ports.host import Host
-
-
-def host(root: Path, files: dict[str, str | bytes | None] | None = None, **changes: Any) -> Host:
-    """A machine below ``root`` with these files; None makes a folder."""
-    for path, content in (files or {}).items():
-        target = root / path.lstrip("/")
-        (target if content is None else target.parent).mkdir(parents=True, exist_ok=True)
-        if content is not None:
-            target.write_bytes(content.encode() if isinstance(content, str) else content)
-    fields = {"files": Files(str(root)), "commands": Commands(), "devices": Devices(), "environment": {}, **changes}
-    return Host(**fields)
-
-
-def reason(fact: object) -> str:
-    assert isinstance(fact, Missing)
-    return fact.reason
-
 
 OPEN = (
     "NVRM version: NVIDIA UNIX Open Kernel Module for aarch64  580.126.09  Release Build  "

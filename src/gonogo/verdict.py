@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gonogo.finding import FAIL, WARN, Finding, worst_first
-from gonogo.node.facts.missing import FAILED, NOT_COLLECTED, NOT_FOUND, UNCOLLECTED, Missing, known
-from gonogo.node.facts.sections.gpu import GpuDevice
+from gonogo.node.facts.missing import FAILED, NOT_COLLECTED, NOT_FOUND, UNCOLLECTED, Missing
+from gonogo.node.facts.sections.gpu import GpuDevice, devices_of
 from gonogo.platforms.identify import Platform
 
 GO, GO_WITH_WARNINGS, NO_GO = "go", "go-with-warnings", "no-go"
@@ -54,7 +54,7 @@ def _gpu_problem(gpu: Any, platform: Platform) -> str | None:
 
 def _lost_gpus(gpu: Any) -> list[str]:
     """Some GPUs of several that do not answer: the others can still be used, so a warning."""
-    devices = () if isinstance(gpu, Missing) else known(gpu.devices) or ()
+    devices = devices_of(gpu)
     lost = [device for device in devices if _silent(device)]
     return [
         f"GPU {device.device_index} does not answer: {device.temperature_celsius}"

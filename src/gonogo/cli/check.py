@@ -99,7 +99,7 @@ def _live(python: str | None, request: Request) -> Preflight:
 def _replayed(source: str, request: Request) -> Preflight:
     from gonogo.cli import _input
     from gonogo.node import collection, raw
-    from gonogo.node.facts.codec import FactsError, decode
+    from gonogo.node.facts.codec import decode
 
     data = _input.read_json(source)
     try:
@@ -107,9 +107,7 @@ def _replayed(source: str, request: Request) -> Preflight:
             replayed = collection.document(collection.gather(raw.host_of(data)))
             return judge(decode(replayed, forgiving=True), request)
         return judge(decode(data), request)
-    except FactsError as error:
-        raise UsageError(f"{source}: {error}") from None
-    except ValueError as error:
+    except ValueError as error:  # FactsError among them
         raise UsageError(f"{source}: {error}") from None
 
 

@@ -26,10 +26,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--version", action="version", version=f"gonogo-collect {__version__}")
     options = parser.parse_args(arguments)
     host = live_host(options.python)
-    choice = interpreter.choose(host)
-    if options.python and (isinstance(choice, Missing) or host.files.kind(choice.executable) != "file"):
-        sys.stderr.write(f"gonogo-collect: --python {options.python}: no such interpreter\n")
-        return 2
+    if options.python:
+        choice = interpreter.choose(host)
+        if isinstance(choice, Missing) or host.files.kind(choice.executable) != "file":
+            sys.stderr.write(f"gonogo-collect: --python {options.python}: no such interpreter\n")
+            return 2
     results = collection.gather(host, record=options.raw)
     document = raw.document(results) if options.raw else collection.document(results)
     text = json.dumps(redactor_for_this_machine().redact(document), indent=1) + "\n"

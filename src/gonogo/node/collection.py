@@ -1,6 +1,6 @@
 """Running the collectors: in children with time limits, side by side, so that none can hang or kill the run.
 
-Collectors marked OWN_CHILD get a child each; all others share one and go in turn. A child is forked, so nothing is
+Collectors named in OWN_CHILD get a child each; all others share one and go in turn. A child is forked, so nothing is
 imported twice; it reports each result over a pipe. One that is late is killed and left behind: a process stuck in the
 kernel cannot be waited for.
 """

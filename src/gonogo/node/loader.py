@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from gonogo.node.facts.missing import NOT_FOUND, Missing
 from gonogo.node.facts.sections.cuda import Library
+from gonogo.node.facts.sections.identity import canonical_machine
 from gonogo.node.parse import loader_cache
 from gonogo.node.ports.host import Host
 
@@ -19,7 +20,7 @@ def registered(host: Host, prefix: str) -> tuple[Library, ...] | Missing:
     content = host.files.read(CACHE)
     if isinstance(content, Missing):
         return content
-    machine = {"arm64": "aarch64", "amd64": "x86_64"}.get(host.machine, host.machine)
+    machine = canonical_machine(host.machine)
     return tuple(
         Library(entry.name, entry.path, "loader cache")
         for entry in loader_cache.entries(content, prefix)

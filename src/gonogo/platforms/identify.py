@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from gonogo.node.facts.missing import Missing, known
-from gonogo.node.facts.sections.gpu import Gpu, GpuDevice
+from gonogo.node.facts.sections.gpu import Gpu, GpuDevice, devices_of
 from gonogo.node.facts.sections.identity import Identity
 from gonogo.platforms.profile import Profile
 
@@ -59,7 +59,7 @@ def identify(
     identity: Identity | Missing, gpu: Gpu | Missing, profiles: Mapping[str, Profile], in_container: bool
 ) -> Platform:
     """The platform of these facts. A name alone decides nothing where a PCI id or a capability contradicts it."""
-    devices = _devices(gpu)
+    devices = devices_of(gpu)
     by_files = _spark_by_files(identity)
     pci_ids = _pci_ids(identity, devices)
     for profile in profiles.values():
@@ -90,10 +90,6 @@ def identify(
         )
     looked = not isinstance(identity, Missing) and not isinstance(identity.nvidia_pci_devices, Missing)
     return Platform(NONE, identity_known=looked and not in_container)
-
-
-def _devices(gpu: Gpu | Missing) -> tuple[GpuDevice, ...]:
-    return () if isinstance(gpu, Missing) or isinstance(gpu.devices, Missing) else gpu.devices
 
 
 def _pci_ids(identity: Identity | Missing, devices: Iterable[GpuDevice]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from gonogo.node.facts.missing import Missing, known
-from gonogo.node.facts.sections.gpu import Gpu
+from gonogo.node.facts.sections.gpu import Gpu, devices_of
 from gonogo.node.facts.sections.python import Python
 from gonogo.platforms.identify import Platform
 from gonogo.units import version_parts
@@ -26,7 +26,7 @@ EXAMPLES = {
 
 def capability(gpu: Gpu | Missing, platform: Platform) -> tuple[int, ...] | None:
     """The compute capability: the newest that the driver reports, else the profile's."""
-    devices = () if isinstance(gpu, Missing) else known(gpu.devices) or ()
+    devices = devices_of(gpu)
     read = [version_parts(text) for device in devices for text in [known(device.compute_capability)] if text]
     return max(read) if read else version_parts(platform.profile.compute_capability or "") or None
 

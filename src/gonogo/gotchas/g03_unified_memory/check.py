@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gonogo.finding import FAIL, INFO, PASS, UNKNOWN, WARN, Finding
 from gonogo.node.facts.missing import Missing, known
-from gonogo.node.facts.sections.gpu import Gpu, GpuDevice
+from gonogo.node.facts.sections.gpu import Gpu, GpuDevice, devices_of
 from gonogo.node.facts.sections.memory import Memory
 from gonogo.plan import Plan
 from gonogo.platforms.identify import Platform
@@ -159,7 +159,7 @@ def check_pressure(memory: Memory, gpu: Gpu | Missing, platform: Platform) -> It
             evidence=(f"/proc/pressure/memory: full avg10={full:.2f}",),
         )
     if _swapping(memory):
-        used = (known(memory.swap_total_bytes) or 0) - (known(memory.swap_free_bytes) or 0)
+        used = _swapped_bytes(memory)
         yield Finding(
             "G3.swapping",
             WARN,
@@ -170,18 +170,16 @@ def check_pressure(memory: Memory, gpu: Gpu | Missing, platform: Platform) -> It
 
 def has_gpu_work(gpu: Gpu | Missing) -> bool:
     """A compute process on any GPU, or a GPU that is busy."""
-    devices = () if isinstance(gpu, Missing) else known(gpu.devices) or ()
     return any(
         any(process.kind == "compute" for process in known(device.processes) or ())
         or (known(device.utilization_gpu_percent) or 0) >= BUSY_UTILIZATION_PERCENT
-        for device in devices
+        for device in devices_of(gpu)
     )
 
 
 def _no_gpu_process(gpu: Gpu | Missing) -> bool:
     """NVML answered, and lists none: an empty list that was read, not a list that was not."""
-    devices = () if isinstance(gpu, Missing) else known(gpu.devices) or ()
-    lists = [known(device.processes) for device in devices]
+    lists = [known(device.processes) for device in devices_of(gpu)]
     return bool(lists) and all(processes is not None and not processes for processes in lists) and not has_gpu_work(gpu)
 
 
@@ -189,13 +187,16 @@ def _pressure(memory: Memory) -> bool:
     return (known(memory.pressure_full_avg10_percent) or 0.0) > PRESSURE_WARN_PERCENT
 
 
+def _swapped_bytes(memory: Memory) -> int:
+    return (known(memory.swap_total_bytes) or 0) - (known(memory.swap_free_bytes) or 0)
+
+
 def _swapping(memory: Memory) -> bool:
     # Pages that were swapped out long ago and are not missed cost nothing: some task must be waiting for memory.
-    used = (known(memory.swap_total_bytes) or 0) - (known(memory.swap_free_bytes) or 0)
     # Or so little must be left that it was this work which drove them out.
     waiting, available = known(memory.pressure_some_avg10_percent), known(memory.available_bytes)
     tight = available is not None and available < RESERVE_GIB * GIB
-    return used >= SWAP_IN_USE_BYTES and (waiting is None or waiting > 0.0 or tight)
+    return _swapped_bytes(memory) >= SWAP_IN_USE_BYTES and (waiting is None or waiting > 0.0 or tight)
 
 
 def _pressure_line(memory: Memory) -> tuple[str, ...]:
@@ -204,8 +205,7 @@ def _pressure_line(memory: Memory) -> tuple[str, ...]:
 
 
 def _with_memory(gpu: Gpu | Missing) -> list[GpuDevice]:
-    devices = () if isinstance(gpu, Missing) else known(gpu.devices) or ()
-    return [device for device in devices if (known(device.memory_free_bytes) or -1) >= 0]
+    return [device for device in devices_of(gpu) if (known(device.memory_free_bytes) or -1) >= 0]
 
 
 def _meminfo_lines(memory: Memory) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ SLOWDOWN = (*THERMAL, "hw_slowdown", "hw_power_brake_slowdown")
 def check_sample(
     gpu: Gpu | Missing, driver: Driver | Missing, container: Container | Missing, platform: Platform
 ) -> Iterator[Finding]:
-    """Each GPU by itself; GPUs that are alike and well share a line."""
+    """Each GPU by itself; those at rest share a line."""
     if isinstance(gpu, Missing) and (platform.assumed or gpu.reason == NOT_COLLECTED):
         yield Finding("G4.skipped", SKIP, gpu.detail or f"gpu: {gpu}")
     elif isinstance(gpu, Missing) and gpu.reason == NOT_FOUND and not platform.is_spark:

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from gonogo.finding import INFO, SKIP, UNKNOWN, Finding
 from gonogo.node.facts.missing import NOT_FOUND, Missing, known
-from gonogo.node.facts.sections.gpu import Gpu
+from gonogo.node.facts.sections.gpu import Gpu, devices_of
 from gonogo.platforms.identify import Platform
 
 
 def check_capability(gpu: Gpu | Missing, platform: Platform) -> Iterator[Finding]:
     """A capability alone is no verdict on kernels, so this is INFO and never PASS."""
-    devices = () if isinstance(gpu, Missing) else known(gpu.devices) or ()
+    devices = devices_of(gpu)
     read = sorted({capability for d in devices for capability in [known(d.compute_capability)] if capability})
     if read:
         source = "NVML" if not isinstance(gpu, Missing) and gpu.source == "nvml" else "nvidia-smi"

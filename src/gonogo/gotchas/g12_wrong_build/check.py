@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gonogo.finding import FAIL, INFO, MEDIUM, PASS, SKIP, UNKNOWN, WARN, Finding
 from gonogo.node.facts.missing import NOT_COLLECTED, NOT_FOUND, Missing, known
 from gonogo.node.facts.sections.gpu import Gpu
-from gonogo.node.facts.sections.identity import Identity
+from gonogo.node.facts.sections.identity import Identity, canonical_machine
 from gonogo.node.facts.sections.python import Python, Torch
 from gonogo.platforms import wheels
 from gonogo.platforms.identify import Platform
@@ -64,7 +64,7 @@ def _architecture(torch: Torch, version: str, python: Python, identity: Identity
     built, runs = known(torch.machine), known(python.machine)
     if runs is None and not isinstance(identity, Missing):
         runs = known(identity.machine)
-    if built is None or runs is None or _same_machine(built, runs):
+    if built is None or runs is None or canonical_machine(built) == canonical_machine(runs):
         return None
     return Finding(
         "G12.wrong-architecture",
@@ -72,11 +72,6 @@ def _architecture(torch: Torch, version: str, python: Python, identity: Identity
         f"torch {version} is built for {built}, this Python runs on {runs}",
         _evidence(torch),
     )
-
-
-def _same_machine(one: str, other: str) -> bool:
-    alike = {"arm64": "aarch64", "amd64": "x86_64"}
-    return alike.get(one, one) == alike.get(other, other)
 
 
 def _gpu_fit(torch: Torch, version: str, gpu: Gpu | Missing, platform: Platform) -> Finding | None:

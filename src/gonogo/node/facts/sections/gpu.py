@@ -49,3 +49,8 @@ class Gpu(NamedTuple):
     driver_version: str | Missing = UNCOLLECTED
     cuda_version: str | Missing = UNCOLLECTED
     devices: tuple[GpuDevice, ...] | Missing = UNCOLLECTED
+
+
+def devices_of(gpu: Gpu | Missing) -> tuple[GpuDevice, ...]:
+    """The GPUs that were read; none where the section or its list of devices is missing."""
+    return () if isinstance(gpu, Missing) or isinstance(gpu.devices, Missing) else gpu.devices

@@ -27,3 +27,8 @@ class Identity(NamedTuple):
     dgx_release: Mapping[str, str] | Missing = UNCOLLECTED
     fastos_release: Mapping[str, str] | Missing = UNCOLLECTED
     dmi: Mapping[str, str] | Missing = UNCOLLECTED
+
+
+def canonical_machine(name: str) -> str:
+    """The Linux name of a CPU architecture: other systems say arm64 and amd64."""
+    return {"arm64": "aarch64", "amd64": "x86_64"}.get(name, name)
