@@ -50,9 +50,13 @@ def check(host: Host, request: Request) -> Preflight:
     """Collect this machine's facts and judge them. The judges are loaded while the collectors work."""
     started = time.perf_counter()
     gathering = collection.Gathering(host)
-    for gotcha, entry in catalogue.gotchas().items():
-        if request.selection.touches(gotcha):
-            _judges(entry)
+    try:
+        for gotcha, entry in catalogue.gotchas().items():
+            if request.selection.touches(gotcha):
+                _judges(entry)
+    except BaseException:
+        gathering.stop()
+        raise
     facts = decode(collection.document(gathering.results()), forgiving=True)
     return judge(facts, request)._replace(duration_seconds=time.perf_counter() - started)
 

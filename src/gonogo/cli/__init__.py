@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
@@ -58,7 +59,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return USAGE_ERROR
     except KeyboardInterrupt:
         _streams.write_error(f"{program}: interrupted")
-        return INTERRUPTED
+        # Not by returning: an interrupt that falls into an eval (NamedTuple's, at import) stays marked as unhandled, and
+        # CPython then ends by the signal instead of the status. Everything written is flushed already.
+        os._exit(INTERRUPTED)
     except OSError as error:
         _streams.write_error(f"{program}: {error.strerror or error}")
         return USAGE_ERROR

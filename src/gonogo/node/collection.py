@@ -68,10 +68,14 @@ class Gathering:
         try:
             self._wait()
         except BaseException:  # Ctrl-C: nothing that we started stays behind
-            for lane in self._lanes:
-                lane.stop()
+            self.stop()
             raise
         return [self._results[name] for name in self._chosen]
+
+    def stop(self) -> None:
+        """End what is under way, without results."""
+        while self._lanes:
+            self._lanes.pop().stop()
 
     def _wait(self) -> None:
         while self._lanes:
