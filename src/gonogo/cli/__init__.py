@@ -59,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return USAGE_ERROR
     except KeyboardInterrupt:
         _streams.write_error(f"{program}: interrupted")
-        # Not by returning: an interrupt that falls into an eval (NamedTuple's, at import) stays marked as unhandled, and
+        # Not by returning: an interrupt that falls into an eval (NamedTuple's, at import) stays marked unhandled, and
         # CPython then ends by the signal instead of the status. Everything written is flushed already.
         os._exit(INTERRUPTED)
     except OSError as error:
