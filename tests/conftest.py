@@ -118,7 +118,7 @@ def spark() -> Callable[..., dict[str, Any]]:
                 continue
             sections[name] = {**sections.get(name, {}), **change}
             sections[name] = {key: value for key, value in sections[name].items() if value is not None}
-        return {"schema": "gonogo/facts", "schema_version": 1, "sections": sections}
+        return {"schema": "gonogo/facts", "schema_version": 2, "sections": sections}
 
     return document
 
@@ -181,6 +181,7 @@ def running_as_root() -> bool:
 
 
 NOT_SUPPORTED = {"missing": "not_supported"}
+NOT_FOUND = {"missing": "not_found"}
 
 HEALTHY_SPARK: dict[str, Any] = {
     "container": {"markers": ["/.dockerenv"], "cgroup": "0::/docker/0123\n", "root_filesystem": "overlay"},
@@ -243,4 +244,23 @@ HEALTHY_SPARK: dict[str, Any] = {
         "constraint_file": {"missing": "not_found"},
         "constraints": {"missing": "not_found"},
     },
+    "boots": {"recent": [{"started_unix_seconds": 1795950000, "ending": "running"}], "saved_crash_files": []},
+    "engine": {"docker": NOT_FOUND, "podman": NOT_FOUND},
+    "launch": {"variables": {}},
+    "measurements": {"bandwidth": []},
+    "network": {"interfaces": [], "rdma_devices": []},
+    "processes": {"host_namespace": True, "hidden_from_us": False, "complete": True, "found": []},
+    "software": {"packages": {}, "unfinished_packages": {}},
+    "storage": {
+        "places": [
+            {
+                "purpose": "models",
+                "path": "/opt/models",
+                "filesystem": 1,
+                "total_bytes": 4398046511104,
+                "available_bytes": 2199023255552,
+            }
+        ]
+    },
+    "updates": {"ota_check": NOT_FOUND, "firmware": NOT_FOUND},
 }

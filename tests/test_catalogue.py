@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 import gonogo
-from gonogo import catalogue, catalogue_source
+from gonogo import catalogue, catalogue_source, ranges
 from gonogo.finding import IMPACTS
+from gonogo.known import Known
 
 PACKAGE = Path(gonogo.__file__).parent
 GOTCHAS = [f"G{number}" for number in range(1, 22)]
@@ -38,7 +39,8 @@ def judges(entry: dict[str, Any]) -> list[Path]:
 
 def emitted(entry: dict[str, Any]) -> set[str]:
     trees = [ast.parse(path.read_text(encoding="utf-8")) for path in judges(entry)]
-    return {text for tree in trees for text in literals(tree) if CODE.match(text)}
+    dated = {f"{entry['id']}.{row['code']}" for row in entry.get("known", ())}
+    return {text for tree in trees for text in literals(tree) if CODE.match(text)} | dated
 
 
 # -- the generated module ---------------------------------------------------------------------------------------------
@@ -89,7 +91,7 @@ def test_the_story_is_whole(gotcha: str) -> None:
     assert entry["sources"]
     assert all(source.strip() for source in entry["sources"])
     known = {"id", "title", "symptom", "cause", "check", "fix", "claim", "evidence", "not_a_fault"}
-    assert set(entry) <= known | {"verified", "sources", "code", "package", "parts"}
+    assert set(entry) <= known | {"verified", "sources", "code", "package", "parts", "known"}
 
 
 @pytest.mark.parametrize("gotcha", GOTCHAS)
@@ -113,6 +115,7 @@ def graves(entry: dict[str, Any]) -> set[str]:
                 # A node that holds several codes holds smaller nodes with one each.
                 if len(codes) == 1 and names & {"WARN", "FAIL"}:
                     found |= codes
+    found |= {f"{entry['id']}.{row['code']}" for row in entry.get("known", ()) if row["status"] in ("WARN", "FAIL")}
     # Where the status is worked out beforehand no name stands beside the code: then the code's own title tells.
     return found - {f"{entry['id']}.{name}" for name in OF_ALL}
 
@@ -173,6 +176,29 @@ def test_explained_in_the_judges_only_once() -> None:
         steps = {row["step"] for code in entry.get("code", {}).values() for row in code.get("fix", ())}
         for path in judges(entry):
             assert not steps & set(literals(ast.parse(path.read_text(encoding="utf-8")))), path
+
+
+# -- dated data -------------------------------------------------------------------------------------------------------
+
+
+def dated() -> list[Any]:
+    rows = [(gotcha, row) for gotcha, entry in entries().items() for row in entry.get("known", ())]
+    return [pytest.param(gotcha, row, id=f"{gotcha}-{row['subject']}-{row['range']}") for gotcha, row in rows]
+
+
+@pytest.mark.parametrize(("gotcha", "row"), dated())
+def test_a_row_of_dated_data_is_whole(gotcha: str, row: dict[str, Any]) -> None:
+    assert Known(**row).code in entries()[gotcha]["code"]
+    ranges.clauses(row["range"])
+    if "unless" in row:
+        ranges.clauses(row["unless"]["range"])
+    assert re.fullmatch(
+        r"kernel|driver|libcuda|cuda|ota|bios|(pip|dpkg):[a-z0-9][a-z0-9.+-]*|image:[a-z0-9_]+", row["subject"]
+    )
+    assert row["status"] in ("INFO", "WARN", "FAIL")
+    assert re.fullmatch(r"20[0-9]{2}-(0[1-9]|1[0-2])", row["verified"])
+    assert row["text"].strip() and row["source"].strip()
+    assert row.get("where", "") in ("", "unified", *platforms())
 
 
 # -- platforms --------------------------------------------------------------------------------------------------------

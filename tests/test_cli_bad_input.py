@@ -90,7 +90,7 @@ def test_executable_text_is_no_python(gonogo: Callable[..., Any], tmp_path: Path
 
 # -- --facts ----------------------------------------------------------------------------------------------------------
 
-FACTS = '{"schema": "gonogo/facts", "schema_version": 1, "sections": '
+FACTS = '{"schema": "gonogo/facts", "schema_version": 2, "sections": '
 RAW = '{"schema": "gonogo/raw", "schema_version": 1, "recording": '
 
 
@@ -109,7 +109,7 @@ RAW = '{"schema": "gonogo/raw", "schema_version": 1, "recording": '
         b'"gonogo/facts"',
         b"{}",
         b'{"schema": "other/facts", "schema_version": 1, "sections": {}}',
-        b'{"schema": "gonogo/facts", "schema_version": 2, "sections": {}}',
+        b'{"schema": "gonogo/facts", "schema_version": 3, "sections": {}}',
         b'{"schema": "gonogo/facts", "schema_version": 1.0, "sections": {}}',
         b'{"schema": "gonogo/facts", "schema_version": true, "sections": {}}',
         b'{"schema": "gonogo/facts", "schema_version": 1}',

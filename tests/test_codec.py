@@ -104,21 +104,21 @@ def test_a_whole_document() -> None:
 
 
 def _facts(**changes: Any) -> dict[str, Any]:
-    return {"schema": "gonogo/facts", "schema_version": 1, **changes}
+    return {"schema": "gonogo/facts", "schema_version": 2, **changes}
 
 
 # -- older and partial documents --------------------------------------------------------------------------------------
 
 
 def test_an_older_document_loads_with_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(document, "SCHEMA_VERSION", 2)
+    monkeypatch.setattr(document, "SCHEMA_VERSION", 3)
     runs = [{"name": "memory", "seconds": 1, "removed": 1}]
     old: dict[str, Any] = _facts(
         sections={"memory": {"total_bytes": 1, "removed": 2}, "gone": {"x": 1}}, collectors=runs
     )
     assert decode(old) == Facts({"memory": Memory(total_bytes=1)}, collectors=(CollectorRun("memory", 1.0),))
     with pytest.raises(FactsError):
-        decode({**old, "schema_version": 2})
+        decode({**old, "schema_version": 3})
     # Older is not broken: what is there has to be of its type.
     with pytest.raises(FactsError):
         decode({**old, "sections": {"memory": {"total_bytes": "1"}}})

@@ -24,7 +24,7 @@ def refused(data: Any) -> str:
 
 
 def facts(**changes: Any) -> dict[str, Any]:
-    return {"schema": "gonogo/facts", "schema_version": 1, "sections": {}, **changes}
+    return {"schema": "gonogo/facts", "schema_version": 2, "sections": {}, **changes}
 
 
 def memory(value: Any) -> dict[str, Any]:
@@ -43,7 +43,7 @@ def test_no_version(version: Any) -> None:
     assert "schema_version" in refused(facts(schema_version=version))
 
 
-@pytest.mark.parametrize("version", [2, 10**30])
+@pytest.mark.parametrize("version", [3, 10**30])
 def test_a_newer_version(version: int) -> None:
     assert "upgrade gonogo" in refused(facts(schema_version=version))
 
@@ -61,7 +61,7 @@ for _ in range(5000):  # deeper than any version of Python recurses
     DEEP = [DEEP]
 
 MALFORMED: dict[str, dict[str, Any]] = {
-    "no sections": {"schema": "gonogo/facts", "schema_version": 1},
+    "no sections": {"schema": "gonogo/facts", "schema_version": 2},
     "sections null": facts(sections=None),
     "sections a list": facts(sections=[]),
     "section null": memory(None),
@@ -129,7 +129,7 @@ def test_the_command_says_it_in_one_line(case: str, gonogo: Callable[..., Any], 
     data = copy.copy(MALFORMED[case]) if case != "nested" else facts()
     path = written(data)
     if case == "nested":
-        opening = '{"schema": "gonogo/facts", "schema_version": 1, "sections": {"memory": '
+        opening = '{"schema": "gonogo/facts", "schema_version": 2, "sections": {"memory": '
         Path(path).write_text(opening + "[" * 900 + "]" * 900 + "}}")
     completed = gonogo("check", "--facts", path)
     assert (completed.returncode, completed.stdout) == (2, "")

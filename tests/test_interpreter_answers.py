@@ -121,7 +121,7 @@ def test_user_site(tmp_path: Path) -> None:
     who = (os.geteuid(), os.getegid()) if os.geteuid() == 0 else None
     if who is None:
         pytest.skip("only root runs the interpreter in another environment")
-    assert answered(Choice(str(BASE), "--python", environment, who)).user_site == said.strip() != ""
+    assert answered(Choice(str(BASE), "--python", environment, who, environment)).user_site == said.strip() != ""
 
 
 def test_the_folder_the_check_was_started_in_is_no_search_path(

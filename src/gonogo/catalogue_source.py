@@ -14,14 +14,16 @@ else:
 
 
 def read(package: Path | None = None) -> dict[str, Any]:
-    """Every ``gotchas/*/gotcha.toml`` and ``platforms/*.toml`` below ``package`` (default: this one)."""
+    """Every ``gotchas/*/gotcha.toml`` with the ``known.toml`` beside it, and ``platforms/*.toml`` below ``package`` (default: this one)."""
     package = package or Path(__file__).parent
     gotchas = {}
     for path in package.glob("gotchas/*/gotcha.toml"):
         entry = _toml(path)
         # Which parts a gotcha has is known here, so that start-up need not look for files.
         parts = sorted(part.stem for part in path.parent.glob("*.py") if part.stem != "__init__")
-        gotchas[entry["id"]] = {**entry, "package": path.parent.name, "parts": parts}
+        dated = path.parent / "known.toml"
+        known = {"known": _toml(dated)["row"]} if dated.exists() else {}
+        gotchas[entry["id"]] = {**entry, **known, "package": path.parent.name, "parts": parts}
     platforms = {path.stem: _toml(path) for path in package.glob("platforms/*.toml")}
     ordered = dict(sorted(gotchas.items(), key=lambda item: int(item[0][1:])))
     return {"gotchas": ordered, "platforms": dict(sorted(platforms.items()))}

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from gonogo import catalogue, finding, verdict
+from gonogo import catalogue, finding, known, verdict
 from gonogo.finding import SKIP, UNKNOWN, Finding, FixStep
 from gonogo.node import collection
 from gonogo.node.facts.codec import decode
@@ -15,7 +15,7 @@ from gonogo.node.facts.document import Facts
 from gonogo.node.facts.missing import NOT_COLLECTED, NOT_FOUND, UNCOLLECTED, Missing
 from gonogo.node.ports.host import Host
 from gonogo.plan import Plan
-from gonogo.platforms import containment
+from gonogo.platforms import containment, inventory
 from gonogo.platforms.identify import GENERIC, Platform, assume, identify
 from gonogo.selection import Selection
 
@@ -72,10 +72,17 @@ def judge(facts: Facts, request: Request) -> Preflight:
     platform = actual if request.platform is None else assume(profiles.get(request.platform, GENERIC), actual)
     if platform.assumed:
         sections["gpu"] = OTHER_DEVICE
+    given = {
+        "platform": platform,
+        "plan": request.plan,
+        "versions": inventory.versions(sections),
+        "collected_at": facts.collected_at,
+    }
     found: list[Finding] = []
     for gotcha, entry in catalogue.gotchas().items():
         if request.selection.touches(gotcha):
-            judged = finding.worst_first(_judge_one(gotcha, entry, sections, platform, request.plan))
+            own = {**given, "known_rows": known.rows_of(entry)}
+            judged = finding.worst_first(_judge_one(gotcha, entry, sections, own))
             found += [_with_fix(item, entry) for item in judged if request.selection.keeps(item.code)]
     outcome, reasons = verdict.weigh(found, sections, platform)
     return Preflight(platform, facts, tuple(found), outcome, tuple(reasons), request, time.perf_counter() - started)
@@ -94,17 +101,18 @@ def _judges(entry: Mapping[str, Any]) -> list[Judge]:
 
 
 def _judge_one(
-    gotcha: str, entry: Mapping[str, Any], sections: Mapping[str, Any], platform: Platform, plan: Plan
+    gotcha: str, entry: Mapping[str, Any], sections: Mapping[str, Any], given: Mapping[str, Any]
 ) -> list[Finding]:
+    """``given`` are the judges' needs that are no section of facts."""
     found: list[Finding] = []
     lacking: dict[str, Finding] = {}
     for judge_ in _judges(entry):
         needs = judge_.__code__.co_varnames[: judge_.__code__.co_argcount]
         arguments: dict[str, Any] = {}
         for need in needs:
-            value = {"platform": platform, "plan": plan}.get(need) or sections.get(need, UNCOLLECTED)
+            value = given[need] if need in given else sections.get(need, UNCOLLECTED)
             if isinstance(value, Missing) and "Missing" not in judge_.__annotations__[need]:
-                lacking.setdefault(need, _lacking(gotcha, need, value, platform))
+                lacking.setdefault(need, _lacking(gotcha, need, value, given["platform"]))
                 break
             arguments[need] = value
         else:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import os
 import re
+from types import MappingProxyType
 from typing import Iterator, Mapping, NamedTuple
 
+from gonogo.node import caller
 from gonogo.node.facts.missing import FAILED, NOT_FOUND, Missing
 from gonogo.node.ports.host import Host
 
@@ -17,12 +19,15 @@ LIMIT_SECONDS = 5.0
 
 
 class Choice(NamedTuple):
-    """An interpreter and the reason it was chosen; ``environment`` and ``user_and_group`` are how it is to run."""
+    """An interpreter and the reason it was chosen. ``environment`` is the caller's; ``changes`` and ``user_and_group``
+    are how the interpreter is to run, see Caller.
+    """
 
     executable: str
     origin: str
     environment: Mapping[str, str]
     user_and_group: tuple[int, int] | None = None
+    changes: Mapping[str, str] = MappingProxyType({})
 
 
 # -- choosing ---------------------------------------------------------------------------------------------------------
@@ -30,10 +35,10 @@ class Choice(NamedTuple):
 
 def choose(host: Host) -> Choice | Missing:
     """The interpreter to judge, or Missing(not_found)."""
-    environment, who = _calling_user(host)
+    environment, changes, who = caller.of(host)
     for executable, origin in _candidates(host, environment):
         if origin == "--python" or (_is_file(host, executable) and not _is_own_tool(host, executable)):
-            return Choice(executable, origin, environment, who)
+            return Choice(executable, origin, environment, who, changes)
     return Missing(NOT_FOUND, "no python3 on PATH, and no active or local environment")
 
 
@@ -83,47 +88,6 @@ def _is_own_tool(host: Host, executable: str) -> bool:
     return bool(re.search(r"/(?:archive|builds|environments)-v[0-9]+/|/pipx/(?:\.cache|venvs)/|/\.?cache/pipx/", real))
 
 
-# -- under sudo -------------------------------------------------------------------------------------------------------
-
-
-def _calling_user(host: Host) -> tuple[Mapping[str, str], tuple[int, int] | None]:
-    """The environment to search, and whom to run the interpreter as: under sudo, the user who called it.
-
-    sudo replaces PATH and drops VIRTUAL_ENV, but its own process still has them.
-    """
-    own = host.environment
-    ids = [own.get(name, "") for name in ("SUDO_UID", "SUDO_GID")]
-    if host.user != 0 or not all(re.match(r"[0-9]{1,10}$", text, re.ASCII) for text in ids):
-        return own, None
-    who = (int(own["SUDO_UID"]), int(own["SUDO_GID"]))
-    merged: dict[str, str] = {name: own[name] for name in own}
-    for name, value in _sudo_environment(host).items():
-        if name in ("PATH", "HOME", "USER", "LOGNAME") or (name in _ENVIRONMENTS and not own.get(name)):
-            merged[name] = value
-    return merged, None if who[0] == 0 else who
-
-
-_ENVIRONMENTS = ("VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONPATH", "PYTHONUSERBASE", "LD_LIBRARY_PATH", "PIP_CONSTRAINT")
-
-
-def _sudo_environment(host: Host) -> dict[str, str]:
-    pid = host.parent
-    for _ in range(10):
-        if pid <= 1:
-            break
-        if host.files.text(f"/proc/{pid}/comm") == "sudo\n":
-            content = host.files.read(f"/proc/{pid}/environ")
-            if not isinstance(content, Missing):
-                pairs = (entry.partition("=") for entry in os.fsdecode(content).split("\0"))
-                return {name: value for name, equals, value in pairs if equals}
-        status = host.files.text(f"/proc/{pid}/status")
-        parent = None if isinstance(status, Missing) else re.search(r"^PPid:\s+([0-9]+)$", status, re.MULTILINE)
-        if parent is None:
-            break
-        pid = int(parent.group(1))
-    return {}
-
-
 # -- asking -----------------------------------------------------------------------------------------------------------
 
 #: Runs in the judged interpreter, any version: its own paths and where torch lies, importing nothing of it.
@@ -171,7 +135,7 @@ def ask(host: Host, choice: Choice) -> Answer | Missing:
     completed = host.commands.run(
         [choice.executable, "-c", PROBE],
         LIMIT_SECONDS,
-        choice.environment if choice.user_and_group else None,
+        choice.changes if choice.user_and_group else None,
         choice.user_and_group,
     )
     if isinstance(completed, Missing):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Mapping, NamedTuple
 
 SCHEMA = "gonogo/facts"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 class CollectorRun(NamedTuple):

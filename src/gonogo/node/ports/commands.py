@@ -47,7 +47,7 @@ class Commands:
     ) -> Completed | Missing:
         """Run ``argv`` without a shell and with an empty standard input, in a session of its own.
 
-        ``user_and_group`` (ids) is who it runs as; root only.
+        ``environment`` is added to our own. ``user_and_group`` (ids) is who it runs as; root only.
 
         After ``limit_seconds`` the whole session is killed and left behind, so that neither a program stuck in the
         kernel nor a grandchild that keeps the pipe open can hold us. Never raises OSError.
@@ -60,7 +60,7 @@ class Commands:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                env=None if environment is None else dict(environment),
+                env=None if environment is None else {**os.environ, **environment},
                 start_new_session=True,
                 bufsize=0,
                 preexec_fn=None if user_and_group is None else lambda: _become(user_and_group),  # noqa: PLW1509 - single-threaded here

@@ -27,9 +27,10 @@ class Host(NamedTuple):
     requested_python: str = ""  # what --python named
     parent: int = 0  # pid
     user: int = 0  # effective user id
+    thorough: bool = False  # the user allowed what is slow or may ask the network
 
 
-def live_host(requested_python: str = "") -> Host:
+def live_host(requested_python: str = "", thorough: bool = False) -> Host:
     """This machine. Works on every operating system; what Linux alone has is simply not found elsewhere."""
     uname: tuple[str, str, str] = ("Windows", "", "")
     if hasattr(os, "uname"):
@@ -53,6 +54,7 @@ def live_host(requested_python: str = "") -> Host:
         requested_python=requested_python,
         parent=os.getppid(),
         user=os.geteuid() if hasattr(os, "geteuid") else -1,
+        thorough=thorough,
     )
 
 

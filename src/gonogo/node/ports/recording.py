@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import base64
 import binascii
-from typing import Any, Iterator, Mapping, Sequence
+from typing import Any, Callable, Iterator, Mapping, Sequence
 
 from gonogo.node.facts.missing import REASONS, Missing
 from gonogo.node.ports.commands import Commands, Completed, ReplayedCommands, command_key
 from gonogo.node.ports.devices import Devices, ReplayedDevices, device_key
-from gonogo.node.ports.files import Files, ReplayedFiles
+from gonogo.node.ports.files import LIMIT_BYTES, Files, ReplayedFiles, Space
 from gonogo.node.ports.host import Host
 
 HOST_FIELDS = (
     *("system", "machine", "kernel_release", "folder", "own_prefix", "own_checkout"),
-    *("requested_python", "parent", "user"),
+    *("requested_python", "parent", "user", "thorough"),
 )
 
 
@@ -73,7 +73,7 @@ def merge(recordings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def _freeze(answer: Any) -> Any:
     if isinstance(answer, Missing):
         return {"missing": answer.reason, "detail": answer.detail}
-    if isinstance(answer, Completed):
+    if isinstance(answer, (Completed, Space)):
         return {name: _freeze(value) for name, value in answer._asdict().items()}
     if isinstance(answer, bytes):
         try:
@@ -118,8 +118,17 @@ class _RecordingFiles(Files):
         self._into.setdefault(method, {})[path] = _freeze(answer)
         return answer
 
-    def read(self, path: str) -> bytes | Missing:
-        return self._keep("read", path, self._inner.read(path))  # type: ignore[no-any-return]
+    def read(self, path: str, limit_bytes: int = LIMIT_BYTES) -> bytes | Missing:
+        return self._keep("read", path, self._inner.read(path, limit_bytes))  # type: ignore[no-any-return]
+
+    def reduced(self, path: str, reduce: Callable[[bytes], Any], limit_bytes: int = LIMIT_BYTES) -> Any:
+        return self._keep("reduced", path, self._inner.reduced(path, reduce, limit_bytes))
+
+    def space(self, path: str) -> Space | Missing:
+        return self._keep("space", path, self._inner.space(path))  # type: ignore[no-any-return]
+
+    def writable(self, path: str) -> bool | Missing:
+        return self._keep("writable", path, self._inner.writable(path))  # type: ignore[no-any-return]
 
     def names(self, path: str) -> list[str] | Missing:
         return self._keep("names", path, self._inner.names(path))  # type: ignore[no-any-return]
