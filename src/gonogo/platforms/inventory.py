@@ -1,4 +1,4 @@
-"""What is installed here, as subjects that dated data is keyed on: kernel, driver, cuda, ota, pip:NAME, dpkg:NAME, ..."""
+"""What is installed here, by the subjects that dated data is keyed on: kernel, driver, cuda, ota, pip:NAME, ..."""
 
 from __future__ import annotations
 

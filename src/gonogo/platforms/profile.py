@@ -14,7 +14,9 @@ class Profile(NamedTuple):
 
     ``memory`` is unified (one pool for CPU and GPU) or discrete. ``cuda_major`` is the one CUDA major that builds must
     have; None where any that the driver serves will do. ``kernel_cuda`` is the first CUDA release whose compiler makes
-    kernels that run here. ``thresholds`` holds the figures that judges compare with, by name with unit.
+    kernels that run here. ``bandwidth_peak_gb_per_s`` is the specification's, ``bandwidth_bands`` what good tests of
+    each kind (copy, read) measured, low and high. ``thresholds`` holds the figures that judges compare with, by name
+    with unit.
     """
 
     id: str
@@ -27,6 +29,8 @@ class Profile(NamedTuple):
     kernel_cuda: str | None = None
     pci_ids: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
+    bandwidth_peak_gb_per_s: float | None = None
+    bandwidth_bands: Mapping[str, tuple[float, float]] = MappingProxyType({})
     thresholds: Mapping[str, float] = MappingProxyType({})
 
     def threshold(self, name: str) -> float | None:
@@ -48,5 +52,7 @@ def profile_from(data: Mapping[str, Any]) -> Profile:
         kernel_cuda=expect.get("kernel_cuda"),
         pci_ids=tuple(match.get("pci_ids", ())),
         names=tuple(match.get("names", ())),
+        bandwidth_peak_gb_per_s=data.get("spec", {}).get("memory_bandwidth_gb_per_s"),
+        bandwidth_bands={kind: (row["low"], row["high"]) for kind, row in data.get("bandwidth_gb_per_s", {}).items()},
         thresholds={name: row["value"] for name, row in data.get("threshold", {}).items()},
     )
