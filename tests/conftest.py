@@ -214,6 +214,7 @@ HEALTHY_SPARK: dict[str, Any] = {
     "identity": {
         "system": "Linux",
         "machine": "aarch64",
+        "kernel_release": "6.14.0-1015-nvidia",
         "nvidia_pci_devices": [
             {"address": "000f:01:00.0", "vendor_id": "10de", "device_id": "2e12", "class_code": "030000"}
         ],

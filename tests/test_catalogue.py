@@ -40,7 +40,8 @@ def judges(entry: dict[str, Any]) -> list[Path]:
 def emitted(entry: dict[str, Any]) -> set[str]:
     trees = [ast.parse(path.read_text(encoding="utf-8")) for path in judges(entry)]
     dated = {f"{entry['id']}.{row['code']}" for row in entry.get("known", ())}
-    return {text for tree in trees for text in literals(tree) if CODE.match(text)} | dated
+    told = {f"{entry['id']}.{row['code']}" for row in catalogue_source.read_signatures().get(entry["id"], ())}
+    return {text for tree in trees for text in literals(tree) if CODE.match(text)} | dated | told
 
 
 # -- the generated module ---------------------------------------------------------------------------------------------
@@ -56,16 +57,20 @@ def test_the_generated_module_is_what_the_files_say() -> None:
 
 
 def test_the_generator_writes_what_it_reads(tmp_path: Path) -> None:
-    for folder in ("gotchas", "platforms"):
+    for folder in ("gotchas", "platforms", "logs"):
         for path in (PACKAGE / folder).rglob("*"):
             if path.is_file() and path.suffix in (".toml", ".py"):
                 copy = tmp_path / path.relative_to(PACKAGE)
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 copy.write_bytes(path.read_bytes())
     catalogue_source.write(tmp_path)
-    namespace: dict[str, Any] = {}
-    exec((tmp_path / "_catalogue.py").read_text(encoding="utf-8"), namespace)
-    assert namespace["DATA"] == catalogue_source.read()
+    for name, expected in (
+        ("_catalogue", catalogue_source.read()),
+        ("_signatures", catalogue_source.read_signatures()),
+    ):
+        namespace: dict[str, Any] = {}
+        exec((tmp_path / f"{name}.py").read_text(encoding="utf-8"), namespace)
+        assert namespace["DATA"] == expected
 
 
 # -- gotchas ----------------------------------------------------------------------------------------------------------
@@ -164,6 +169,8 @@ def test_every_placeholder_of_a_remedy_is_filled_by_a_judge(gotcha: str) -> None
     entry = entries()[gotcha]
     files = [*judges(entry), *(PACKAGE / "platforms").glob("*.py")]
     texts = {text for path in files for text in literals(ast.parse(path.read_text(encoding="utf-8")))}
+    rows = catalogue_source.read_signatures().get(gotcha, ())
+    texts |= {name for row in rows for name in re.findall(r"\(\?P<([a-z_]+)>", row["pattern"])}
     for name, code in entry.get("code", {}).items():
         for step in code.get("fix", ()):
             fields = re.findall(r"\{([a-z_]+)\}", step["step"] + step.get("undo", ""))
@@ -283,6 +290,15 @@ def test_nobody_imports_torch() -> None:
 def test_dependencies_are_those_declared() -> None:
     import sys
 
-    allowed = {*sys.stdlib_module_names, "tomllib", "gonogo", "pynvml", "tomli"}
+    allowed = {
+        *sys.stdlib_module_names,
+        "tomllib",
+        "gonogo",
+        "pynvml",
+        "tomli",
+        "ahocorasick_rs",
+        "zstandard",
+        "compression",
+    }
     for path in sources():
         assert {name.split(".")[0] for name in imports(path)} <= allowed, path

@@ -16,7 +16,7 @@ from gonogo import catalogue, schemas
 
 GOLDEN_FACTS = str(Path(__file__).parent / "golden" / "facts.json")
 GOTCHAS = [f"G{number}" for number in range(1, 22)]
-VERBS = ["check", "explain", "list", "record", "schema", "skill"]
+VERBS = ["check", "diagnose", "explain", "list", "record", "schema", "skill"]
 
 
 def valid(document: Any, schema: str) -> None:

@@ -26,7 +26,11 @@ def test_without_a_home(gonogo: Callable[..., Any], environment: Callable[..., P
     variables: dict[str, str | None] = {"VIRTUAL_ENV": str(environment())}
     ordinary = findings(gonogo("check", "--format", "json", env=variables))
     for home in (None, "", "/nowhere", "relative"):
-        assert findings(gonogo("check", "--format", "json", env={**variables, "HOME": home})) == ordinary
+        found = findings(gonogo("check", "--format", "json", env={**variables, "HOME": home}))
+        # Without a home nobody knows where models would go; everything else is as before.
+        assert [row for row in found if row[0] != "G15.unknown"] == [
+            row for row in ordinary if row[0] != "G15.ok" or row in found
+        ]
         assert gonogo("record", env={**variables, "HOME": home}).returncode == 0
 
 

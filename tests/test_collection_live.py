@@ -40,4 +40,7 @@ def test_a_host_that_knows_nothing_gives_a_readable_document() -> None:
 
     host: Any = Host(Broken(), Broken(), Broken(), {})  # type: ignore[arg-type]
     facts = decode(json.loads(json.dumps(collection.document(gather(host)))))
-    assert {run.outcome for run in facts.collectors} <= {"failed", "not_found"}
+    # The launch environment is the one thing that is read without a port; it is empty here.
+    outcomes = {run.name: run.outcome for run in facts.collectors}
+    assert outcomes.pop("launch") == "ok"
+    assert set(outcomes.values()) <= {"failed", "not_found"}

@@ -13,6 +13,7 @@ from made_host import host, reason
 
 from gonogo.node import collect as collectors
 from gonogo.node.collect import container, identity, memory
+from gonogo.node.facts import codec
 from gonogo.node.facts.missing import FAILED, NOT_COLLECTED, NOT_FOUND, PERMISSION_DENIED, Missing
 from gonogo.node.facts.sections.identity import Identity, PciDevice
 from gonogo.node.facts.sections.memory import Memory
@@ -21,7 +22,7 @@ from gonogo.node.ports.host import live_host
 
 
 def test_the_collectors_are_the_sections() -> None:
-    assert collectors.names() == ["container", "cuda", "driver", "gpu", "identity", "memory", "python"]
+    assert collectors.names() == codec.section_names()
 
 
 # -- identity ---------------------------------------------------------------------------------------------------------

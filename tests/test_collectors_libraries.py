@@ -9,7 +9,7 @@ from made_host import host, reason
 from made_loader_cache import AARCH64, I386, X86_64, cache
 
 from gonogo.node.collect import cuda, driver
-from gonogo.node.facts.missing import FAILED, NOT_FOUND
+from gonogo.node.facts.missing import FAILED, NOT_FOUND, Missing
 from gonogo.node.facts.sections.cuda import Cuda, Library
 from gonogo.node.facts.sections.driver import Driver
 
@@ -44,6 +44,8 @@ def test_driver_of_a_spark(tmp_path: Path) -> None:
         libcuda_path=f"{LIBRARIES}/libcuda.so.580.126.09",
         libcuda_version="580.126.09",
         device_nodes=True,
+        compatibility_library_path=Missing(NOT_FOUND),
+        compatibility_library_version=Missing(NOT_FOUND),
     )
     # Forward compatibility: the container's own libcuda comes first (ld.so(8): LD_LIBRARY_PATH before the cache).
     compat = host(tmp_path, {"/compat/libcuda.so.590.48.01": ""}, machine="aarch64")

@@ -25,13 +25,14 @@ GIB = 1 << 30
 
 
 def line(text: str) -> Callable[[Sections], None]:
-    """The line as the interpreter's noise, and as the end of a boot that was shut down."""
+    """The line as the interpreter's noise, and as the last of the previous boot."""
 
     def add(sections: Sections) -> None:
         if isinstance(sections.get("python"), dict) and "executable" in sections["python"]:
             sections["python"]["noise"] = text
         if isinstance(sections.get("boots"), dict) and "recent" in sections["boots"]:
-            sections["boots"]["journal_end"] = [text]
+            before = sections["boots"].get("journal_end")
+            sections["boots"]["journal_end"] = [*(before if isinstance(before, list) else []), text]
 
     return add
 

@@ -95,9 +95,12 @@ def test_no_shell_reads_the_arguments() -> None:
     assert LIVE.run(["printf", "%s|", "a b", "$HOME", "*"], PLENTY) == Completed(0, b"a b|$HOME|*|", b"")
 
 
-def test_the_environment_given_is_the_whole_environment() -> None:
-    answer = LIVE.run([str(shutil.which("env"))], PLENTY, {"ONLY": "this"})
-    assert answer == Completed(0, b"ONLY=this\n", b"")
+def test_the_environment_given_is_added_to_our_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KEPT", "before")
+    monkeypatch.setenv("CHANGED", "before")
+    answer = LIVE.run([str(shutil.which("env"))], PLENTY, {"CHANGED": "after"})
+    assert isinstance(answer, Completed)
+    assert {b"KEPT=before", b"CHANGED=after"} <= set(answer.output.splitlines())
 
 
 def test_a_session_of_its_own() -> None:

@@ -20,10 +20,13 @@ from typing import Any
 import pytest
 from nvml_stand_in import build
 
+from gonogo.node.facts import codec
 from gonogo.node.facts.codec import decode
 
 ROOT = Path(__file__).resolve().parent.parent
 SUPPORTED = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14")
+#: Collectors whose source is there on every Linux.
+EVERYWHERE = ("container", "cuda", "driver", "identity", "launch", "memory", "processes", "python", "storage")
 TOO_OLD = ("2.7", "3.6", "3.7")
 
 
@@ -147,9 +150,10 @@ def test_its_facts_are_facts(version: str, collected: Collect, gonogo: Callable[
     completed = collected(interpreter(version))
     assert (completed.returncode, completed.stderr) == (0, "")
     facts = decode(json.loads(completed.stdout))
-    assert {run.name: run.outcome for run in facts.collectors if run.name != "gpu"} == dict.fromkeys(
-        ["container", "cuda", "driver", "identity", "memory", "python"], "ok"
-    )
+    outcomes = {run.name: run.outcome for run in facts.collectors}
+    assert set(outcomes) == set(codec.section_names()) - {"updates"}
+    assert {outcomes[name] for name in EVERYWHERE} == {"ok"}
+    assert not set(outcomes.values()) & {"failed", "timed_out"}
     assert facts.sections["identity"].system == os.uname().sysname
     (tmp_path / "facts.json").write_text(completed.stdout)
     judged = gonogo("check", "--format", "json", "--facts", str(tmp_path / "facts.json"))
@@ -172,7 +176,8 @@ def test_its_raw_record_replays(version: str, collected: Collect, gonogo: Callab
     assert (completed.returncode, completed.stdout, completed.stderr) == (0, "", "")
     judged = gonogo("check", "--format", "json", "-v", "--facts", str(record))
     outcomes = {run["name"]: run["outcome"] for run in json.loads(judged.stdout)["collectors"] if run["name"] != "gpu"}
-    assert set(outcomes.values()) == {"ok"}
+    assert {outcomes[name] for name in EVERYWHERE} == {"ok"}
+    assert not set(outcomes.values()) & {"failed", "timed_out", "not_collected"}
 
 
 @pytest.mark.parametrize("version", TOO_OLD)

@@ -26,6 +26,18 @@ def data() -> Mapping[str, Any]:
     return generated.DATA  # type: ignore[no-any-return]
 
 
+@cache
+def signatures() -> Mapping[str, Any]:
+    """Gotcha id to the rows of its signatures, see ``gonogo.logs.signatures``."""
+    try:
+        generated = importlib.import_module("gonogo._signatures")
+    except ModuleNotFoundError:
+        from gonogo.catalogue_source import read_signatures
+
+        return read_signatures()
+    return generated.DATA  # type: ignore[no-any-return]
+
+
 def gotchas() -> Mapping[str, Mapping[str, Any]]:
     """Gotcha id to its entry, in the order of the numbers."""
     return data()["gotchas"]  # type: ignore[no-any-return]

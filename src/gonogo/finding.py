@@ -33,6 +33,15 @@ class FixStep(NamedTuple):
     undo: str = ""
 
 
+class Acceptance(NamedTuple):
+    """What took a finding out of the count: ``status`` is what it was, ``until`` the last day or None (ISO 8601)."""
+
+    status: str
+    reason: str
+    until: str | None
+    source: str  # the file that says so, as it was looked for
+
+
 class Finding(NamedTuple):
     """A judgement on one point. ``code`` is the gotcha's number and a name: G1.unresolved-library.
 
@@ -52,6 +61,7 @@ class Finding(NamedTuple):
     column: int | None = None
     key: str | None = None
     value: str | None = None
+    accepted: Acceptance | None = None
 
     @property
     def gotcha(self) -> str:
@@ -65,5 +75,5 @@ def number(gotcha: str) -> int:
 
 
 def worst_first(findings: Iterable[Finding]) -> list[Finding]:
-    """Worst status first; among equals by gotcha number and in the order given."""
-    return sorted(findings, key=lambda finding: (-rank(finding.status), number(finding.gotcha)))
+    """Worst status first; among equals accepted ones first, then by gotcha number and in the order given."""
+    return sorted(findings, key=lambda item: (-rank(item.status), item.accepted is None, number(item.gotcha)))

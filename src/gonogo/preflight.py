@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import time
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gonogo import catalogue, finding, known, verdict
 from gonogo.finding import SKIP, UNKNOWN, Finding, FixStep
@@ -19,15 +19,28 @@ from gonogo.platforms import containment, inventory
 from gonogo.platforms.identify import GENERIC, Platform, assume, identify
 from gonogo.selection import Selection
 
+if TYPE_CHECKING:
+    from gonogo.telemetry.series import Series
+
+if TYPE_CHECKING:
+    from gonogo.acceptance import Entry
+
 OTHER_DEVICE = Missing(NOT_COLLECTED, "live GPU readings are of another device than --platform names")
 
 
 class Request(NamedTuple):
-    """What is asked: ``platform`` judges as if on that device, ``plan`` is what the run will need."""
+    """What is asked: ``platform`` judges as if on that device, ``plan`` is what the run will need.
+
+    ``accepted`` does not count, through the last days that its entries give: ``today`` is the date (ISO 8601) to
+    compare them with, "" for this machine's. ``config`` names the files that all this is from.
+    """
 
     platform: str | None = None
     plan: Plan = Plan()
     selection: Selection = Selection()
+    accepted: tuple[Entry, ...] = ()
+    today: str = ""
+    config: tuple[str, ...] = ()
 
 
 class Preflight(NamedTuple):
@@ -82,10 +95,21 @@ def judge(facts: Facts, request: Request) -> Preflight:
     for gotcha, entry in catalogue.gotchas().items():
         if request.selection.touches(gotcha):
             own = {**given, "known_rows": known.rows_of(entry)}
-            judged = finding.worst_first(_judge_one(gotcha, entry, sections, own))
-            found += [_with_fix(item, entry) for item in judged if request.selection.keeps(item.code)]
+            judged = finding.worst_first(_as_counted(_judge_one(gotcha, entry, sections, own), request))
+            found += [with_fix(item) for item in judged if request.selection.keeps(item.code)]
     outcome, reasons = verdict.weigh(found, sections, platform)
     return Preflight(platform, facts, tuple(found), outcome, tuple(reasons), request, time.perf_counter() - started)
+
+
+def judge_series(series: Series, platform: Platform) -> list[Finding]:
+    """What the gotchas say of a machine over time, worst first. The evidence of each are places of its samples."""
+    found = [
+        item
+        for entry in catalogue.gotchas().values()
+        for judge_ in _judges(entry, "series")
+        for item in judge_(series, platform)
+    ]
+    return [with_fix(item) for item in finding.worst_first(found)]
 
 
 # -- one gotcha -------------------------------------------------------------------------------------------------------
@@ -93,10 +117,10 @@ def judge(facts: Facts, request: Request) -> Preflight:
 Judge = Callable[..., Iterator[Finding]]
 
 
-def _judges(entry: Mapping[str, Any]) -> list[Judge]:
-    if "check" not in entry["parts"]:
+def _judges(entry: Mapping[str, Any], part: str = "check") -> list[Judge]:
+    if part not in entry["parts"]:
         return []
-    module = importlib.import_module(f"gonogo.gotchas.{entry['package']}.check")
+    module = importlib.import_module(f"gonogo.gotchas.{entry['package']}.{part}")
     return [value for name, value in vars(module).items() if name.startswith("check_")]
 
 
@@ -126,6 +150,15 @@ def _judge_one(
     return found or [Finding(f"{gotcha}.skipped", SKIP, "not checked by this version")]
 
 
+def _as_counted(found: list[Finding], request: Request) -> list[Finding]:
+    if not request.accepted:
+        return found
+    from gonogo import acceptance  # a millisecond that a run without an accept list need not pay
+
+    today = request.today or time.strftime("%Y-%m-%d")
+    return [acceptance.applied(item, request.accepted, today) for item in found]
+
+
 def _lacking(gotcha: str, section: str, why: Missing, platform: Platform) -> Finding:
     # A Spark has a GPU and its driver: there, silence is no absence.
     absent = why.reason == NOT_COLLECTED or (why.reason == NOT_FOUND and not (section == "gpu" and platform.is_spark))
@@ -143,7 +176,9 @@ def _filled(template: str, values: Mapping[str, str]) -> str | None:
         return None
 
 
-def _with_fix(item: Finding, entry: Mapping[str, Any]) -> Finding:
+def with_fix(item: Finding) -> Finding:
+    """The finding with the catalogue's steps for its code, those that its values fill; unchanged where it has some."""
+    entry = catalogue.gotchas()[item.gotcha]
     steps = entry.get("code", {}).get(item.code.partition(".")[2], {}).get("fix", ())
     if item.fix or not steps:
         return item

@@ -1,8 +1,8 @@
 """Version ranges of dated data: ">=590,<600", "==6.17.0-1021", "*".
 
-One rule for kernels, drivers, packages and images: the leading numbers are compared, part by part. A suffix ("-nvidia",
-"rc1", "+cu130") takes no part, and neither does the epoch of a Debian version. "==" compares as many parts as it names,
-so that "==590" holds for 590.48.01.
+One rule for kernels, drivers, packages and images: the leading numbers are compared, part by part, absent ones as 0. A
+suffix ("-nvidia", "rc1", "+cu130", "-0ubuntu1") takes no part, and neither does the epoch of a Debian version. "=="
+compares as many parts as it names, so that "==590" holds for 590.48.01.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _ORDER = {">=": operator.ge, "<=": operator.le, "<": operator.lt, ">": operator.
 def numbers(version: str) -> tuple[int, ...]:
     """(6, 17, 0, 1021) of "6.17.0-1021-nvidia"; empty where it does not begin with a number."""
     text = re.sub(r"^[0-9]+:|^v(?=[0-9])", "", version.strip())
-    found = re.match(r"[0-9]{1,9}(?:[.-][0-9]{1,9}(?![0-9A-Za-z]))*", text)
+    found = re.match(r"[0-9]{1,9}(?![0-9])(?:\.[0-9]{1,9}(?![0-9])|-[0-9]{1,9}(?![0-9A-Za-z]))*", text)
     return tuple(int(part) for part in re.split(r"[.-]", found.group(0))) if found else ()
 
 
@@ -44,7 +44,8 @@ def within(version: str, range_: str) -> bool:
 
 
 def _holds(have: tuple[int, ...], sign: str, limit: tuple[int, ...]) -> bool:
+    length = max(len(have), len(limit))
+    have += (0,) * (length - len(have))
     if sign == "==":
         return have[: len(limit)] == limit
-    length = max(len(have), len(limit))
-    return bool(_ORDER[sign](have + (0,) * (length - len(have)), limit + (0,) * (length - len(limit))))
+    return bool(_ORDER[sign](have, limit + (0,) * (length - len(limit))))

@@ -16,11 +16,11 @@ GO, GO_WITH_WARNINGS, NO_GO = "go", "go-with-warnings", "no-go"
 def weigh(findings: Sequence[Finding], sections: Mapping[str, Any], platform: Platform) -> tuple[str, list[str]]:
     """The verdict and its reasons, gravest first. UNKNOWN, INFO and SKIP leave it at go."""
     ordered = worst_first(findings)
-    stops = [_reason(item) for item in ordered if item.status == FAIL]
+    stops = [reason_of(item) for item in ordered if item.status == FAIL]
     gpu = _gpu_problem(sections.get("gpu", UNCOLLECTED), platform)
     if gpu:
         stops.insert(0, gpu)
-    warnings = [_reason(item) for item in ordered if item.status == WARN]
+    warnings = [reason_of(item) for item in ordered if item.status == WARN]
     if not gpu and not platform.assumed:
         warnings = _lost_gpus(sections.get("gpu", UNCOLLECTED)) + warnings
     environment = _environment_problem(sections.get("python", UNCOLLECTED))
@@ -30,7 +30,8 @@ def weigh(findings: Sequence[Finding], sections: Mapping[str, Any], platform: Pl
     return outcome, stops + warnings
 
 
-def _reason(item: Finding) -> str:
+def reason_of(item: Finding) -> str:
+    """A finding as a reason of the verdict."""
     return f"{item.gotcha}: {item.message}"
 
 

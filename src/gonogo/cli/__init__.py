@@ -17,11 +17,12 @@ from gonogo.cli import _streams
 from gonogo.node.modules import submodules
 
 USAGE_ERROR = 2
+NAGIOS_UNKNOWN = 3
 INTERRUPTED = 130
 
 
 class UsageError(Exception):
-    """The call cannot be carried out; the message is one line, the exit status 2."""
+    """The call cannot be carried out; the message is one line, the exit status 2, for nagios 3."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -55,16 +56,37 @@ def main(arguments: Sequence[str] | None = None) -> int:
         program = f"gonogo {words[0]}"
         return _verb(words[0], words[1:])
     except (UsageError, _streams.StreamError) as error:
-        _streams.write_error(f"{program}: {error}")
-        return USAGE_ERROR
+        return _told(words, program, str(error), USAGE_ERROR)
     except KeyboardInterrupt:
-        _streams.write_error(f"{program}: interrupted")
+        status = _told(words, program, "interrupted", INTERRUPTED)
         # Not by returning: an interrupt that falls into an eval (NamedTuple's, at import) stays marked unhandled, and
         # CPython then ends by the signal instead of the status. Everything written is flushed already.
-        os._exit(INTERRUPTED)
+        os._exit(status)
     except OSError as error:
-        _streams.write_error(f"{program}: {error.strerror or error}")
-        return USAGE_ERROR
+        return _told(words, program, error.strerror or str(error), USAGE_ERROR)
+    except Exception as error:
+        if not _for_nagios(words):
+            raise
+        return _told(words, program, f"{type(error).__name__}: {error}", USAGE_ERROR)
+
+
+def _for_nagios(words: list[str]) -> bool:
+    """By the words alone: also where they are too wrong to be parsed, 2 must not be returned, which is CRITICAL."""
+    return "--format=nagios" in words or any(words[at : at + 2] == ["--format", "nagios"] for at in range(len(words)))
+
+
+def _told(words: list[str], program: str, message: str, status: int) -> int:
+    """Say why the call was not carried out, and return the exit status: ``status``, for nagios always its own."""
+    if not _for_nagios(words):
+        _streams.write_error(f"{program}: {message}")
+        return status
+    from gonogo.report import nagios
+
+    try:
+        _streams.write_out(nagios.first_line(nagios.UNDECIDED, message) + "\n")
+    except _streams.StreamError:
+        _streams.write_error(f"{program}: {message}")
+    return NAGIOS_UNKNOWN
 
 
 def _verb(name: str, words: list[str]) -> int:

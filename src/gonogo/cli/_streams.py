@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import IO
 
 from gonogo.printable import printable
 
@@ -49,3 +50,10 @@ def read_in(limit_bytes: int) -> bytes:
     if sys.stdin is None:
         raise StreamError("standard input is closed")
     return sys.stdin.buffer.read(limit_bytes)
+
+
+def standard_input() -> IO[bytes]:
+    """Standard input as bytes, unbuffered; closing it leaves the descriptor open. Raises StreamError when closed."""
+    if sys.stdin is None:
+        raise StreamError("standard input is closed")
+    return open(sys.stdin.fileno(), "rb", buffering=0, closefd=False)

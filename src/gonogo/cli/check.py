@@ -8,7 +8,7 @@ import re
 import sys
 
 from gonogo import catalogue, report, selection
-from gonogo.cli import UsageError, _streams
+from gonogo.cli import UsageError, _config, _streams
 from gonogo.finding import STATUSES, rank
 from gonogo.node.facts.missing import Missing
 from gonogo.node.facts.sections.python import Python
@@ -20,7 +20,7 @@ from gonogo.selection import Selection
 from gonogo.units import parse_size
 
 HELP = "judge this machine before a run, in a fraction of a second, changing nothing"
-NEVER = "never"
+NEVER, NAGIOS = "never", "nagios"
 SMALLEST_NEED_BYTES = 1 << 20
 FAIL_ON = [status.lower() for status in reversed(STATUSES) if status not in ("PASS", "SKIP")] + [NEVER]
 
@@ -34,7 +34,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fail-on",
         type=str.lower,
-        default="fail",
         choices=FAIL_ON,
         metavar="STATUS",
         help=f"exit 1 on a finding at or above STATUS: {', '.join(FAIL_ON)} (default: fail; never: always 0)",
@@ -47,26 +46,56 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--facts", metavar="FILE", help="judge a record (gonogo record) instead of this machine; - reads it"
     )
     parser.add_argument("--need", metavar="SIZE", help="memory that the run will allocate: 70GiB, 70GB")
+    parser.add_argument("--thorough", action="store_true", help="also what is slow or may ask the network: updates")
     parser.add_argument(
-        "-v", "--verbose", action="store_true", help="evidence, codes, skipped checks, collectors' times"
+        "--no-config", action="store_true", help=f"leave {_config.NAME} unread, here and in ~/.config/gonogo"
+    )
+    parser.add_argument(
+        "-v", "--verbose", action="store_true", help="evidence, codes, skipped checks, collectors' times, config files"
     )
 
 
 def run(options: argparse.Namespace) -> int:
-    """0, or 1 on no-go and on a finding at or above --fail-on. Raises UsageError."""
+    """0, or 1 on no-go and on a finding at or above --fail-on; with nagios its own. Raises UsageError."""
     render = report.renderer(options.format)
     if render is None:
         raise UsageError(f"unknown format {options.format!r}: one of {', '.join(report.names())}")
     if options.facts is not None and options.python is not None:
         raise UsageError("--facts judges a record, --python this machine: give one of them")
+    if options.facts is not None and options.thorough:
+        raise UsageError("--facts judges a record, --thorough asks this machine: give one of them")
+    if options.format == NAGIOS and options.fail_on is not None:
+        raise UsageError("the exit statuses of --format nagios are fixed: leave --fail-on out")
     request = _request(options)
-    preflight = _replayed(options.facts, request) if options.facts is not None else _live(options.python, request)
-    if options.format != "text":
-        _streams.write_error(report.judged_environment(preflight))
+    if options.facts is not None:
+        preflight = _replayed(options.facts, request)
+    else:
+        preflight = _live(options.python, request, options.thorough)
     from gonogo.cli import _output
 
+    if options.format == NAGIOS:
+        from gonogo.report import nagios
+
+        # The result first: some monitors read both streams as one, and the first line is the state.
+        _output.write(render(preflight, _style(options)), options.output)
+        for line in _asides(preflight):
+            _streams.write_error(nagios.one_line(line))
+        return nagios.exit_status(preflight)
+    if options.format != "text":
+        for line in _asides(preflight):
+            _streams.write_error(line)
     _output.write(render(preflight, _style(options)), options.output)
-    return _status(preflight, options.fail_on)
+    return _status(preflight, options.fail_on or "fail")
+
+
+def _asides(preflight: Preflight) -> list[str]:
+    """What must be said beside the formats that are for programs."""
+    accepted = [item.accepted for item in preflight.findings if item.accepted]
+    lines = [report.judged_environment(preflight)]
+    if accepted:
+        sources = " and ".join(dict.fromkeys(item.source for item in accepted))
+        lines.append(f"gonogo check: {len(accepted)} finding{'s'[: len(accepted) > 1]} accepted by {sources}")
+    return lines
 
 
 def _request(options: argparse.Namespace) -> Request:
@@ -82,11 +111,12 @@ def _request(options: argparse.Namespace) -> Request:
         raise UsageError(str(error)) from None
     if need is not None and need < SMALLEST_NEED_BYTES:
         raise UsageError(f"--need {options.need} is {need} bytes: write the unit, such as 70GiB")
-    return Request(options.platform, Plan(need), chosen)
+    config = _config.Config() if options.no_config else _config.load()
+    return Request(options.platform, Plan(need), chosen, config.accepted, config=config.files)
 
 
-def _live(python: str | None, request: Request) -> Preflight:
-    host = live_host(python or "")
+def _live(python: str | None, request: Request, thorough: bool) -> Preflight:
+    host = live_host(python or "", thorough)
     if python is not None:
         refuse_no_python(host, python)
     preflight = check(host, request)

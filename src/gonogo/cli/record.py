@@ -12,6 +12,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """The options of ``record``."""
     parser.add_argument("--raw", action="store_true", help="what the collectors read, to replay them")
     parser.add_argument("--python", metavar="P", help="read this interpreter's environment")
+    parser.add_argument("--thorough", action="store_true", help="also what is slow or may ask the network: updates")
     parser.add_argument("--output", metavar="FILE", help="write there instead of to standard output")
 
 
@@ -25,7 +26,7 @@ def run(options: argparse.Namespace) -> int:
     from gonogo.node.facts.sections.python import Python
     from gonogo.node.ports.host import live_host
 
-    host = live_host(options.python or "")
+    host = live_host(options.python or "", options.thorough)
     if options.python is not None:
         refuse_no_python(host, options.python)
     results = collection.gather(host, record=options.raw)

@@ -22,10 +22,11 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--raw", action="store_true", help="the files and outputs as read, to replay collectors")
     parser.add_argument("--python", default="", metavar="P", help="the interpreter whose environment is read")
+    parser.add_argument("--thorough", action="store_true", help="also what is slow or may ask the network: updates")
     parser.add_argument("--output", metavar="FILE", help="write there instead of to standard output")
     parser.add_argument("--version", action="version", version=f"gonogo-collect {__version__}")
     options = parser.parse_args(arguments)
-    host = live_host(options.python)
+    host = live_host(options.python, options.thorough)
     if options.python:
         choice = interpreter.choose(host)
         if isinstance(choice, Missing) or host.files.kind(choice.executable) != "file":

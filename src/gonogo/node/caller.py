@@ -46,11 +46,13 @@ def of(host: Host) -> Caller:
 def wanted(environ: bytes) -> dict[str, str]:
     """The variables of a /proc/PID/environ that collectors look at; the rest is nobody's business."""
     pairs = (entry.partition("=") for entry in os.fsdecode(environ).split("\0"))
-    return {
-        name: value
-        for name, equals, value in pairs
-        if equals and (name in _REPLACED or name in _DROPPED or launch_variables.relevant(name))
-    }
+    found = {}
+    for name, equals, value in pairs:
+        if equals and (name in _REPLACED or name in _DROPPED):
+            found[name] = value
+        elif equals and launch_variables.relevant(name):
+            found[name] = launch_variables.kept(name, value)
+    return found
 
 
 def _sudo_environment(host: Host) -> dict[str, str]:

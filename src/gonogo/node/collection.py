@@ -1,8 +1,8 @@
 """Running the collectors: in children with time limits, side by side, so that none can hang or kill the run.
 
-Collectors named in OWN_CHILD get a child each; all others share one and go in turn. A child is forked, so nothing is
-imported twice; it reports each result over a pipe. One that is late is killed and left behind: a process stuck in the
-kernel cannot be waited for.
+Collectors named in OWN_CHILD get a child each, and those in ON_REQUEST when the host is to be read thoroughly; all
+others share one and go in turn. A child is forked, so nothing is imported twice; it reports each result over a pipe.
+One that is late is killed and left behind: a process stuck in the kernel cannot be waited for.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ class Result(NamedTuple):
 def gather(host: Host, only: list[str] | None = None, record: bool = False) -> list[Result]:
     """Run every collector (or ``only`` these) against ``host`` and return their results, never raising.
 
+    Those in ON_REQUEST leave no result unless ``host.thorough`` or ``only`` asks for them.
+
     With ``record`` each result carries what its ports answered.
     """
     return Gathering(host, only, record).results()
@@ -48,11 +50,13 @@ class Gathering:
         _fill_standard_descriptors()
         _reap()
         self._results: dict[str, Result] = {}
-        self._chosen = collect.names() if only is None else only
+        usual = [name for name in collect.names() if host.thorough or name not in collect.ON_REQUEST]
+        self._chosen = usual if only is None else only
         self._lanes: list[_Lane] = []
-        for names in [[name] for name in self._chosen if name in collect.OWN_CHILD]:
+        apart = {*collect.OWN_CHILD, *collect.ON_REQUEST}
+        for names in [[name] for name in self._chosen if name in apart]:
             self._start(names)
-        shared = [name for name in self._chosen if name not in collect.OWN_CHILD]
+        shared = [name for name in self._chosen if name not in apart]
         if shared:
             self._start(shared)
 
@@ -209,7 +213,7 @@ class _Lane:
 
 
 def _limit(name: str) -> float:
-    return collect.OWN_CHILD.get(name, collect.LIMIT_SECONDS)
+    return collect.OWN_CHILD.get(name) or collect.ON_REQUEST.get(name, collect.LIMIT_SECONDS)
 
 
 def _run(name: str, host: Host, record: bool) -> Result:

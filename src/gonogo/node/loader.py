@@ -5,6 +5,7 @@ LD_LIBRARY_PATH first, then the loader cache, then the default folders. RPATHs b
 
 from __future__ import annotations
 
+from gonogo.node import caller
 from gonogo.node.facts.missing import NOT_FOUND, Missing
 from gonogo.node.facts.sections.cuda import Library
 from gonogo.node.facts.sections.identity import canonical_machine
@@ -46,7 +47,6 @@ def find(host: Host, name: str) -> Library | Missing:
 
 
 def library_path(host: Host) -> list[str]:
-    """The absolute folders of LD_LIBRARY_PATH."""
-    return [
-        folder.rstrip("/") for folder in host.environment.get("LD_LIBRARY_PATH", "").split(":") if folder[:1] == "/"
-    ]
+    """The absolute folders of the caller's LD_LIBRARY_PATH."""
+    paths = caller.of(host).environment.get("LD_LIBRARY_PATH", "")
+    return [folder.rstrip("/") for folder in paths.split(":") if folder[:1] == "/"]

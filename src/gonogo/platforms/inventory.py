@@ -32,7 +32,7 @@ def versions(sections: Mapping[str, Any]) -> dict[str, str]:
     _packages(sections, found)
     container = sections.get("container", UNCOLLECTED)
     for name, value in ({} if isinstance(container, Missing) else known(container.environment) or {}).items():
-        if name.startswith(_IMAGE[0]) and name.endswith(_IMAGE[1]):
+        if name.startswith(_IMAGE[0]) and name.endswith(_IMAGE[1]) and len(name) > len("".join(_IMAGE)):
             found[f"image:{name[len(_IMAGE[0]) : -len(_IMAGE[1])].lower()}"] = value
     return {subject: version for subject, version in found.items() if version}
 

@@ -14,7 +14,8 @@ class Profile(NamedTuple):
 
     ``memory`` is unified (one pool for CPU and GPU) or discrete. ``cuda_major`` is the one CUDA major that builds must
     have; None where any that the driver serves will do. ``kernel_cuda`` is the first CUDA release whose compiler makes
-    kernels that run here. ``bandwidth_peak_gb_per_s`` is the specification's, ``bandwidth_bands`` what good tests of
+    kernels that run here. ``forward_compatibility``: a libcuda newer than the kernel driver may be used (NVIDIA's CUDA
+    Compatibility guide). ``bandwidth_peak_gb_per_s`` is the specification's, ``bandwidth_bands`` what good tests of
     each kind (copy, read) measured, low and high. ``thresholds`` holds the figures that judges compare with, by name
     with unit.
     """
@@ -27,6 +28,7 @@ class Profile(NamedTuple):
     machine: str | None = None
     cuda_major: int | None = None
     kernel_cuda: str | None = None
+    forward_compatibility: bool | None = None
     pci_ids: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     bandwidth_peak_gb_per_s: float | None = None
@@ -50,6 +52,7 @@ def profile_from(data: Mapping[str, Any]) -> Profile:
         machine=expect.get("machine"),
         cuda_major=expect.get("cuda_major"),
         kernel_cuda=expect.get("kernel_cuda"),
+        forward_compatibility=expect.get("forward_compatibility"),
         pci_ids=tuple(match.get("pci_ids", ())),
         names=tuple(match.get("names", ())),
         bandwidth_peak_gb_per_s=data.get("spec", {}).get("memory_bandwidth_gb_per_s"),

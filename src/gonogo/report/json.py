@@ -17,7 +17,7 @@ SCHEMA_VERSION = 1
 
 
 def render(preflight: Preflight, style: Style) -> str:
-    """One object; ``verbose`` adds how each collector went."""
+    """One object; ``verbose`` adds how each collector went, and the configuration files that were read."""
     platform = preflight.platform
     body: dict[str, Any] = {
         "schema_version": SCHEMA_VERSION,
@@ -38,6 +38,8 @@ def render(preflight: Preflight, style: Style) -> str:
     }
     if style.verbose:
         body["collectors"] = [encode_value(run) for run in preflight.facts.collectors]
+        if preflight.request.config:
+            body["config"] = list(preflight.request.config)
     return json.dumps(body, indent=2) + "\n"
 
 
@@ -53,7 +55,8 @@ def finding_data(item: Finding) -> dict[str, Any]:
         "confidence": item.confidence,
     }
     optional = {"file": item.file, "line": item.line, "column": item.column, "key": item.key, "value": item.value}
-    return data | {name: value for name, value in optional.items() if value is not None}
+    data |= {name: value for name, value in optional.items() if value is not None}
+    return data | ({"accepted": item.accepted._asdict()} if item.accepted else {})
 
 
 def environment(preflight: Preflight) -> dict[str, Any]:
@@ -72,8 +75,11 @@ def environment(preflight: Preflight) -> dict[str, Any]:
 
 
 def _coverage(preflight: Preflight) -> dict[str, list[str]]:
-    """Every gotcha once: judged, not applicable or not asked for, or not answered."""
-    by_gotcha = {gotcha: [item.status for item in preflight.of(gotcha)] for gotcha in catalogue.gotchas()}
+    """Every gotcha once: judged, not applicable or not asked for, or not answered, accepted or not."""
+    by_gotcha = {
+        gotcha: [item.accepted.status if item.accepted else item.status for item in preflight.of(gotcha)]
+        for gotcha in catalogue.gotchas()
+    }
     skipped = [gotcha for gotcha, statuses in by_gotcha.items() if set(statuses) <= {SKIP}]
     unknown = [gotcha for gotcha, statuses in by_gotcha.items() if UNKNOWN in statuses]
     ran = [gotcha for gotcha in by_gotcha if gotcha not in skipped and gotcha not in unknown]

@@ -1,4 +1,4 @@
-"""``plain``: exactly ten lines, G1 to G10 in order, for scripts. G11 and up follow only when WARN or FAIL."""
+"""``plain``: exactly ten lines, G1 to G10 in order, for scripts. G11 and up follow only when WARN, FAIL or accepted."""
 
 from __future__ import annotations
 
@@ -16,13 +16,17 @@ def render(preflight: Preflight, style: Style) -> str:
     lines = []
     for gotcha in catalogue.gotchas():
         found = preflight.of(gotcha)
-        if number(gotcha) > TEN and not style.verbose and not (found and rank(found[0].status) >= rank(WARN)):
+        if number(gotcha) > TEN and not style.verbose and not any(map(_speaks_up, found)):
             continue
         if style.verbose and found:
             lines += [_line(item) for item in found]
         else:
             lines.append(_worst(gotcha, found))
     return "\n".join(lines) + "\n"
+
+
+def _speaks_up(item: Finding) -> bool:
+    return rank(item.status) >= rank(WARN) or item.accepted is not None
 
 
 def _worst(gotcha: str, found: list[Finding]) -> str:

@@ -23,7 +23,7 @@ _IMPACT = {
 
 
 def render(preflight: Preflight, style: Style) -> str:
-    """``verbose`` adds evidence, confidence, what was skipped beyond G10, and each collector's time."""
+    """``verbose`` adds evidence, confidence, what was skipped beyond G10, each collector's time, and config files."""
     lines = [judged_environment(preflight), _platform(preflight), ""]
     skipped: dict[str, list[str]] = {}
     for item in preflight.findings:
@@ -38,6 +38,7 @@ def render(preflight: Preflight, style: Style) -> str:
     lines += ["", *_verdict(preflight, style)]
     if style.verbose:
         lines += ["", *_collectors(preflight)]
+        lines += [printable(f"config: {path}") for path in preflight.request.config]
     return "\n".join(lines) + "\n"
 
 
@@ -63,6 +64,8 @@ def _finding(item: Finding, style: Style) -> list[str]:
     if style.verbose:
         for line in item.evidence:
             lines += _wrapped(f"evidence: {line}", style, "          ")
+        if item.accepted:
+            lines += _wrapped(f"accepted by {item.accepted.source}", style, "          ")
         title = catalogue.gotchas()[item.gotcha]["title"]
         lines += _wrapped(f"{item.code}, confidence {item.confidence} ({title})", style, "")
     return lines
@@ -99,9 +102,9 @@ def _verdict(preflight: Preflight, style: Style) -> list[str]:
 
 def _collectors(preflight: Preflight) -> list[str]:
     rows = [
-        printable(f"  {run.name:<10} {run.seconds * 1000:8.1f} ms  {run.outcome}") for run in preflight.facts.collectors
+        printable(f"  {run.name:<12} {run.seconds * 1000:8.1f} ms  {run.outcome}") for run in preflight.facts.collectors
     ]
-    return ["collectors:", *rows, f"  {'in all':<10} {preflight.duration_seconds * 1000:8.1f} ms"]
+    return ["collectors:", *rows, f"  {'in all':<12} {preflight.duration_seconds * 1000:8.1f} ms"]
 
 
 def _paint(text: str, color: str, style: Style) -> str:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from gonogo.finding import FAIL, INFO, PASS, UNKNOWN, WARN, Finding
 from gonogo.node.facts.missing import Missing, known
 from gonogo.node.facts.sections.gpu import Gpu, GpuDevice, devices_of
+from gonogo.node.facts.sections.launch import Launch
 from gonogo.node.facts.sections.memory import Memory
 from gonogo.plan import Plan
 from gonogo.platforms.identify import Platform
+from gonogo.platforms.visible import visible_devices
 from gonogo.units import GIB, gib
 
 #: What the machine needs for itself, where its profile says nothing.
@@ -44,8 +46,10 @@ def _reading(memory: Memory) -> str:
     return f"free/used (GB): {gib(available)} {gib(total - available)}"
 
 
-def check_headroom(memory: Memory, gpu: Gpu | Missing, platform: Platform, plan: Plan) -> Iterator[Finding]:
-    """The reading, and the plan against it where there is one."""
+def check_headroom(
+    memory: Memory, gpu: Gpu | Missing, launch: Launch | Missing, platform: Platform, plan: Plan
+) -> Iterator[Finding]:
+    """The reading, and the plan against it where there is one. Cards that CUDA_VISIBLE_DEVICES hides do not count."""
     total, available = known(memory.total_bytes), known(memory.available_bytes)
     if available is None or not _believable(memory):
         text = f"{_reading(memory)}; /proc/meminfo is not to be believed: MemTotal {total}, MemAvailable {available}"
@@ -53,7 +57,7 @@ def check_headroom(memory: Memory, gpu: Gpu | Missing, platform: Platform, plan:
     elif platform.unified_memory:
         yield _unified(memory, available, gpu, platform, plan)
     else:
-        cards = [] if platform.assumed else _with_memory(gpu)
+        cards = [] if platform.assumed else _with_memory(visible_devices(gpu, launch).devices)
         yield (
             _discrete(memory, cards, plan)
             if cards
@@ -66,14 +70,16 @@ def _believable(memory: Memory) -> bool:
     return total is not None and available is not None and 0 <= available <= total
 
 
-def check_plan(memory: Memory | Missing, gpu: Gpu | Missing, platform: Platform, plan: Plan) -> Iterator[Finding]:
+def check_plan(
+    memory: Memory | Missing, gpu: Gpu | Missing, launch: Launch | Missing, platform: Platform, plan: Plan
+) -> Iterator[Finding]:
     """A plan that nothing could be held against: said aloud, since the user asked."""
     if plan.need_bytes is None:
         return
     if platform.unified_memory:
         judged = not isinstance(memory, Missing) and _believable(memory)
     else:
-        judged = not platform.assumed and bool(_with_memory(gpu))
+        judged = not platform.assumed and bool(_with_memory(visible_devices(gpu, launch).devices))
     if not judged:
         reading = "free/used (GB): unknown" if isinstance(memory, Missing) else _reading(memory)
         text = f"{reading}; the plan of {gib(plan.need_bytes)} GiB could not be judged: no memory of the GPU was read"
@@ -204,8 +210,8 @@ def _pressure_line(memory: Memory) -> tuple[str, ...]:
     return () if some is None else (f"/proc/pressure/memory: some avg10={some:.2f}",)
 
 
-def _with_memory(gpu: Gpu | Missing) -> list[GpuDevice]:
-    return [device for device in devices_of(gpu) if (known(device.memory_free_bytes) or -1) >= 0]
+def _with_memory(devices: Iterable[GpuDevice]) -> list[GpuDevice]:
+    return [device for device in devices if (known(device.memory_free_bytes) or -1) >= 0]
 
 
 def _meminfo_lines(memory: Memory) -> tuple[str, ...]:

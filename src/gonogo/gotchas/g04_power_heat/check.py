@@ -1,14 +1,18 @@
-"""G4 from one sample: enough to see an active slowdown and to suspect a stuck power contract, never by watts alone."""
+"""G4 from one sample, which shows an active slowdown and can suspect a stuck power contract, never by watts alone; and
+from the login records, which show boots that ended without a shutdown."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from itertools import pairwise
 
-from gonogo.finding import HIGH, INFO, MEDIUM, PASS, SKIP, UNKNOWN, WARN, Finding
+from gonogo.finding import FAIL, HIGH, INFO, MEDIUM, PASS, SKIP, UNKNOWN, WARN, Finding
 from gonogo.node.facts.missing import NOT_COLLECTED, NOT_FOUND, TIMED_OUT, Missing, known
+from gonogo.node.facts.sections.boots import Boot, Boots
 from gonogo.node.facts.sections.container import Container
 from gonogo.node.facts.sections.driver import Driver
-from gonogo.node.facts.sections.gpu import Gpu, GpuDevice
+from gonogo.node.facts.sections.gpu import Gpu, GpuDevice, devices_of
 from gonogo.platforms.containment import weigh
 from gonogo.platforms.identify import Platform
 
@@ -17,6 +21,16 @@ LOAD_PERCENT = 80
 THERMAL = ("sw_thermal_slowdown", "hw_thermal_slowdown")
 #: "hw_slowdown" is set by heat, by the power brake and by a current that rose too fast: alone it does not say which.
 SLOWDOWN = (*THERMAL, "hw_slowdown", "hw_power_brake_slowdown")
+
+#: Boots that ended longer ago say nothing of now, and so many within that time are no accident.
+CUT_DAYS, REPEATED_CUTS = 14, 3
+#: What the end of a journal says of a cut (tests/machines: NVIDIA/open-gpu-kernel-modules#1358): not the power.
+BY_HAND = re.compile("Power key pressed")
+OUT_OF_MEMORY = re.compile("oom-kill:|Out of memory|NV_ERR_NO_MEMORY|systemd-oomd|sending SIG(TERM|KILL) to process")
+CRASHED = re.compile("Kernel panic|kernel BUG at|Internal error: |Unable to handle kernel|watchdog: BUG|hard LOCKUP")
+HOT = re.compile("critical temperature|thermal .*shut")
+#: A saved crash is named after its time: dmesg-efi-173876543501001, 1738765435.
+_SAVED_AT = re.compile(r"(?<![0-9])([12][0-9]{9})[0-9]{0,6}(?![0-9])")
 
 
 def check_sample(
@@ -182,3 +196,90 @@ def _evidence(device: GpuDevice) -> tuple[str, ...]:
     if margin is not None:
         lines.append(f"{margin} degrees below the slowdown limit (T.Limit)")
     return tuple(lines)
+
+
+# -- boots that ended without a shutdown ------------------------------------------------------------------------------
+
+
+def check_boots(
+    boots: Boots | Missing, gpu: Gpu | Missing, container: Container | Missing, platform: Platform, collected_at: str
+) -> Iterator[Finding]:
+    """Sparks alone: elsewhere a machine is switched off for many reasons. A container's records are its image's."""
+    if isinstance(boots, Missing) or platform.assumed or not platform.is_spark or weigh(container).inside:
+        return
+    recent = known(boots.recent) or ()
+    cuts = [(boot, after) for after, boot in pairwise(recent) if boot.ending == "cut"]
+    if not cuts:
+        return
+    newest = recent[0].started_unix_seconds
+    since = max(_seconds(collected_at) or newest, newest) - CUT_DAYS * 86400
+    kinds = [
+        (_cause(boots, boot, after, boot is recent[1]), boot, after)
+        for boot, after in cuts
+        if after.started_unix_seconds >= since
+    ]
+    reading = next((text for text in map(_reading, devices_of(gpu)) if text), None)
+    head = f"{reading} now; " if reading else ""  # as every message of G4 begins
+    for kind in ("power", "crash", "memory"):
+        found = [(boot, after) for cause, boot, after in kinds if cause == kind]
+        if found:
+            yield _unclean(kind, found, boots, head)
+
+
+def _cause(boots: Boots, boot: Boot, after: Boot, last: bool) -> str:
+    """by hand, memory, crash, or power where nothing else is known. The journal was asked about the last boot alone."""
+    end = "\n".join(known(boots.journal_end) or ()) if last else ""
+    if BY_HAND.search(end):
+        return "by hand"
+    times = [_SAVED_AT.search(name) for name in known(boots.saved_crash_files) or ()]
+    earliest, latest = boot.started_unix_seconds - 60, after.started_unix_seconds + 600
+    if any(earliest <= int(time.group(1)) <= latest if time else last for time in times) or CRASHED.search(end):
+        return "crash"
+    return "memory" if OUT_OF_MEMORY.search(end) else "power"
+
+
+def _unclean(kind: str, cuts: list[tuple[Boot, Boot]], boots: Boots, head: str) -> Finding:
+    boot, after = cuts[0]
+    what = f"the boot of {_when(boot)} ended without a shutdown (next start {_when(after)})"
+    evidence = [f"boot of {_when(boot)}: no shutdown before the start of {_when(after)}" for boot, after in cuts]
+    evidence += _saved(boots)
+    if kind == "memory":
+        text = f"{head}{what}, and its journal ends with memory running out: G3, not the power"
+        return Finding("G4.cut-out-of-memory", WARN, text, tuple(evidence), MEDIUM)
+    if kind == "crash":
+        text = f"{head}{what}, and the kernel crashed then: not the power"
+        return Finding("G4.kernel-crash", FAIL if len(cuts) >= REPEATED_CUTS else WARN, text, tuple(evidence))
+    values = {"hot": ""} if HOT.search("\n".join(known(boots.journal_end) or ())) else {}
+    if len(cuts) >= REPEATED_CUTS:
+        last = f"the last began {_when(boot)} (next start {_when(after)})"
+        text = f"{head}{len(cuts)} boots ended without a shutdown within {CUT_DAYS} days, {last}"
+        return Finding("G4.repeated-power-cuts", FAIL, text, tuple(evidence), MEDIUM, values=values)
+    other = f", and {len(cuts) - 1} more before" if len(cuts) > 1 else ""
+    text = f"{head}{what}{other}: a protective power-off, or the plug was pulled by hand"
+    return Finding("G4.power-cut", WARN, text, tuple(evidence), MEDIUM, values=values)
+
+
+def _saved(boots: Boots) -> list[str]:
+    names, end = boots.saved_crash_files, boots.journal_end
+    saved = f"not readable: {names}" if isinstance(names, Missing) else ", ".join(names[:3]) or "none"
+    lines = [str(end)] if isinstance(end, Missing) else list(end[-3:]) or ["names no cause"]
+    return [f"saved kernel crashes: {saved}", *(f"end of the previous boot's journal: {line}" for line in lines)]
+
+
+def _when(boot: Boot) -> str:
+    from datetime import datetime, timezone  # only where something was cut
+
+    try:
+        return datetime.fromtimestamp(boot.started_unix_seconds, timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
+    except (ValueError, OverflowError, OSError):  # a clock that was never set
+        return f"second {boot.started_unix_seconds}"
+
+
+def _seconds(collected_at: str) -> int | None:
+    from datetime import datetime, timezone
+
+    try:
+        moment = datetime.strptime(collected_at[:19], "%Y-%m-%dT%H:%M:%S").replace(tzinfo=timezone.utc)
+    except ValueError:
+        return None
+    return int(moment.timestamp())

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 
 from gonogo.finding import FAIL, INFO, MEDIUM, PASS, SKIP, UNKNOWN, WARN, Finding
 from gonogo.node.facts.missing import NOT_COLLECTED, NOT_FOUND, Missing, known
-from gonogo.node.facts.sections.gpu import Gpu
+from gonogo.node.facts.sections.gpu import Gpu, devices_of
 from gonogo.node.facts.sections.identity import Identity, canonical_machine
+from gonogo.node.facts.sections.launch import Launch
 from gonogo.node.facts.sections.python import Python, Torch
 from gonogo.platforms import wheels
 from gonogo.platforms.identify import Platform
+from gonogo.platforms.visible import visible_devices
 from gonogo.units import version_parts
 
 
@@ -39,6 +41,15 @@ def check_build(
         yield Finding("G12.ok", PASS, f"torch {version} is built for this machine", _evidence(torch))
     else:
         yield fault._replace(values=wheels.advice(python, gpu, platform))
+
+
+def check_hidden(gpu: Gpu, launch: Launch) -> Iterator[Finding]:
+    """A launch environment that leaves no GPU: every program started from it computes on the CPU and says nothing."""
+    seen = visible_devices(gpu, launch)
+    if devices_of(gpu) and seen.number == 0:
+        value = (known(launch.variables) or {}).get("CUDA_VISIBLE_DEVICES")
+        text = f"CUDA_VISIBLE_DEVICES={value!r} hides every GPU: what is started from here computes on the CPU"
+        yield Finding("G12.gpus-hidden", INFO, text, (f"{len(devices_of(gpu))} GPU in NVML's list",))
 
 
 def _evidence(torch: Torch) -> tuple[str, ...]:

@@ -19,7 +19,12 @@ INJECTED = ("/etc/hosts", "/etc/hostname", "/etc/resolv.conf")
 #: Variables that runtimes set inside, by name; their values say which runtime, never anything private.
 VARIABLES = (
     *("container", "APPTAINER_CONTAINER", "SINGULARITY_CONTAINER", "ENROOT_ROOTFS", "KUBERNETES_SERVICE_HOST"),
-    *("NVIDIA_BUILD_ID", "NVIDIA_PRODUCT_NAME", "NVIDIA_PYTORCH_VERSION", "NVIDIA_VISIBLE_DEVICES"),
+    *("NVIDIA_BUILD_ID", "NVIDIA_PRODUCT_NAME", "NVIDIA_VISIBLE_DEVICES", "NVIDIA_REQUIRE_CUDA"),
+    # What the image was built with and for, and what NGC's entrypoint found out about its own libcuda.
+    *("CUDA_VERSION", "CUDA_DRIVER_VERSION", "_CUDA_COMPAT_STATUS"),
+    # NGC images name their release in a variable of their own.
+    *("NVIDIA_PYTORCH_VERSION", "NVIDIA_VLLM_VERSION", "NVIDIA_SGLANG_VERSION", "NVIDIA_TRITON_SERVER_VERSION"),
+    *("NVIDIA_TENSORRT_VERSION", "NVIDIA_TENSORFLOW_VERSION", "NVIDIA_BIGNLP_VERSION"),
 )
 #: Of these only the presence is kept: the values are addresses and paths.
 PRESENCE_ONLY = ("KUBERNETES_SERVICE_HOST", "APPTAINER_CONTAINER", "SINGULARITY_CONTAINER", "ENROOT_ROOTFS")

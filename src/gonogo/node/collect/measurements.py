@@ -46,14 +46,17 @@ def collect(host: Host) -> Measurements | Missing:
 
 
 def _run(row: Any) -> Bandwidth:
-    optional = {name: row[name] for name in ("driver_version", "spread_percent", "bytes_moved", "idle") if name in row}
-    run = Bandwidth(
+    def optional(name: str, kind: type | tuple[type, ...]) -> Any:
+        value = row.get(name)
+        return value if isinstance(value, kind) else UNCOLLECTED
+
+    return Bandwidth(
         kind=str(row["kind"]),
         median_gb_per_s=float(row["median_gb_per_s"]),
         measured_at=str(row["measured_at"]),
         device=str(row["device"]),
-        **optional,
+        driver_version=optional("driver_version", str),
+        spread_percent=optional("spread_percent", (int, float)),
+        bytes_moved=optional("bytes_moved", int),
+        idle=optional("idle", bool),
     )
-    expected = {"driver_version": str, "spread_percent": (int, float), "bytes_moved": int, "idle": bool}
-    wrong = [name for name, kind in expected.items() if not isinstance(getattr(run, name), (kind, Missing))]
-    return run._replace(**dict.fromkeys(wrong, UNCOLLECTED))

@@ -48,7 +48,10 @@ COMMON_NAMES = frozenset(
 )
 #: Facts whose value is a version: four numbers with dots are no address there.
 VERSION_KEYS = frozenset(
-    {"version", "driver_version", "cuda_version", "toolkit_version", "constraints", "tool_version"}
+    [
+        *("version", "driver_version", "cuda_version", "toolkit_version", "constraints", "tool_version", "packages"),
+        *("firmware", "kernel_module_version", "libcuda_version", "CUDA_VERSION", "CUDA_DRIVER_VERSION"),
+    ]
 )
 
 _ALWAYS = [

@@ -10,6 +10,7 @@ import base64
 import binascii
 from typing import Any, Callable, Iterator, Mapping, Sequence
 
+from gonogo.node import launch_variables
 from gonogo.node.facts.missing import REASONS, Missing
 from gonogo.node.ports.commands import Commands, Completed, ReplayedCommands, command_key
 from gonogo.node.ports.devices import Devices, ReplayedDevices, device_key
@@ -185,7 +186,7 @@ class _RecordingEnvironment(Mapping[str, str]):
 
     def __getitem__(self, name: str) -> str:
         value = self._inner[name]
-        self._into[name] = value
+        self._into[name] = launch_variables.kept(name, value) if launch_variables.relevant(name) else value
         return value
 
     def __iter__(self) -> Iterator[str]:

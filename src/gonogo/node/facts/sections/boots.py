@@ -1,4 +1,4 @@
-"""How the last boots ended: the login records (wtmp), what the kernel saved on its way down, the journal's last lines."""
+"""How the last boots ended: login records (wtmp), what the kernel saved on its way down, the journal's last lines."""
 
 from __future__ import annotations
 

@@ -15,3 +15,6 @@ class Driver(NamedTuple):
     libcuda_path: str | Missing = UNCOLLECTED
     libcuda_version: str | Missing = UNCOLLECTED
     device_nodes: bool | Missing = UNCOLLECTED  # /dev/nvidiactl exists
+    # The newest libcuda of a CUDA compatibility package below /usr/local/cuda, in use or not.
+    compatibility_library_path: str | Missing = UNCOLLECTED
+    compatibility_library_version: str | Missing = UNCOLLECTED

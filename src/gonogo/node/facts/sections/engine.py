@@ -23,3 +23,4 @@ class Engine(NamedTuple):
     hook: bool | Missing = (
         UNCOLLECTED  # nvidia-container-runtime-hook, which docker --gpus uses without any registration
     )
+    podman_hook: bool | Missing = UNCOLLECTED  # an OCI hook of NVIDIA's, which podman uses without CDI

@@ -11,11 +11,13 @@ from gonogo.node.facts.missing import UNCOLLECTED, Missing
 
 
 class Process(NamedTuple):
-    """One process. ``role`` is server, worker (a server's child that computes), training or other.
+    """One process. ``role`` is server, worker (a server's child that computes), training, own (a program that uses
+    gonogo as a library) or other.
 
-    ``program`` is vllm, sglang, tensorrt-llm, ollama, llama.cpp, comfyui, tgi, triton, torchrun, accelerate, deepspeed
-    or python. ``parent_name`` is the parent's own short name (comm): a worker under init or a session manager has lost
-    the server that started it.
+    ``program`` is vllm, sglang, tensorrt-llm, ollama, llama.cpp, comfyui, tgi, triton, ray, torchrun, accelerate,
+    deepspeed, axolotl, llamafactory or python. ``parent_name`` is the parent's own short name (comm), "other" where it
+    is none that tells: a worker under init or a session manager has lost the server that started it. ``ancestor_pid``
+    is the nearest ancestor among the processes found.
     """
 
     pid: int
@@ -23,6 +25,7 @@ class Process(NamedTuple):
     program: str
     parent_pid: int | Missing = UNCOLLECTED
     parent_name: str | Missing = UNCOLLECTED
+    ancestor_pid: int | Missing = UNCOLLECTED
     resident_bytes: int | Missing = UNCOLLECTED  # in system memory; CUDA's is counted by NVML
     flags: Mapping[str, str] | Missing = UNCOLLECTED
     environment: Mapping[str, str] | Missing = UNCOLLECTED

@@ -20,6 +20,7 @@ class Place(NamedTuple):
     available_bytes: int | Missing = UNCOLLECTED  # to this user: without root's reserve
     total_inodes: int | Missing = UNCOLLECTED  # 0: the filesystem does not count them
     available_inodes: int | Missing = UNCOLLECTED
+    writable: bool | Missing = UNCOLLECTED  # for this user; False on a read-only filesystem for everybody
 
 
 class Storage(NamedTuple):

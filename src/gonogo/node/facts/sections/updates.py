@@ -8,7 +8,10 @@ from gonogo.node.facts.missing import UNCOLLECTED, Missing
 
 
 class Updates(NamedTuple):
-    """Collected with --thorough only."""
+    """Collected with --thorough only. The releases are of the form OTA2607; not_found: not printed in a known form."""
 
-    ota_check: tuple[str, ...] | Missing = UNCOLLECTED  # what nvidia-spark-ota-check printed, line by line
+    ota_check: tuple[str, ...] | Missing = UNCOLLECTED  # the first lines that nvidia-spark-ota-check printed
     firmware: Mapping[str, str] | Missing = UNCOLLECTED  # fwupdmgr's devices: name: version
+    installed_release: str | Missing = UNCOLLECTED  # the one that this machine's parts match best
+    newest_release: str | Missing = UNCOLLECTED  # of those that the installed checker knows
+    differing_percent: float | Missing = UNCOLLECTED  # parts that are not as the installed release has them

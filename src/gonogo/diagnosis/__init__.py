@@ -1,0 +1,98 @@
+"""The second conductor: read logs, weigh what they show. One class for every verb that asks why a run died."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from gonogo import catalogue
+from gonogo.diagnosis import judging, weighing
+from gonogo.diagnosis.outcome import Diagnosis, Evidence, Note, Outcome
+from gonogo.logs import cleaning, device
+from gonogo.logs.matching import Matcher, patterns_of
+from gonogo.logs.readings import partial
+from gonogo.logs.scanning import Line, Scanner
+from gonogo.logs.signatures import Signature, signatures_of
+
+__all__ = ["Diagnosis", "Evidence", "Note", "Outcome", "Reader", "all_signatures", "of_text"]
+
+#: An input up to this size is looked at line by line for figures; of a larger one only lines that name them.
+SMALL_BYTES = 1 << 20
+#: Lines kept for readings, over all inputs.
+MOST_LINES = 50_000
+
+
+def all_signatures() -> list[Signature]:
+    """Every signature of the catalogue, in the order of the gotchas."""
+    return signatures_of(catalogue.signatures())
+
+
+class Reader:
+    """Takes inputs one after the other; ``outcome`` says what they came to so far."""
+
+    def __init__(self) -> None:
+        self._signatures = all_signatures()
+        self._matcher = Matcher([*patterns_of(self._signatures), *device.patterns()])
+        known = set(self._matcher.literals)
+        literals = [*self._matcher.literals, *(text for text in partial.LITERALS if text not in known)]
+        self._of_readings = frozenset(literals.index(text) for text in partial.LITERALS)
+        self._of_patterns = len(self._matcher.literals)
+        self._lines: list[Line] = []
+        self._scanner = Scanner(literals, self._take)
+        self.lines_read = 0
+
+    @property
+    def native(self) -> bool:
+        """Whether the fast engine is there."""
+        return self._scanner.native
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes of all inputs so far, unpacked."""
+        return self._scanner.bytes_read
+
+    def read(self, file: str, blocks: Iterable[bytes]) -> None:
+        """Read one input to its end. What was taken in stays, also where reading breaks off."""
+        before, small = len(self._lines), bytearray()
+        count = 0
+        try:
+            count = self._scanner.scan(file, _kept(blocks, small))
+        finally:
+            self.lines_read += count
+            self._matcher.next_file(count)
+            if len(small) <= SMALL_BYTES:
+                self._lines[before:] = _all_lines(file, bytes(small))
+                del self._lines[MOST_LINES:]
+
+    def _take(self, line: Line) -> None:
+        if line.literals & self._of_readings and len(self._lines) < MOST_LINES:
+            self._lines.append(line)
+        ours = frozenset(literal for literal in line.literals if literal < self._of_patterns)
+        if ours:
+            self._matcher.take(line._replace(literals=ours))
+
+    def outcome(self) -> Outcome:
+        """The diagnoses, most likely first, and the notes."""
+        seen = device.told_by(self._matcher)
+        return weighing.weigh(self._signatures, self._matcher, seen, judging.of_readings(self._lines, seen))
+
+
+def _kept(blocks: Iterable[bytes], small: bytearray) -> Iterator[bytes]:
+    """``blocks``, copied into ``small`` until it is more than small."""
+    for block in blocks:
+        if len(small) <= SMALL_BYTES:
+            small += block[: SMALL_BYTES + 1 - len(small)]
+        yield block
+
+
+def _all_lines(file: str, content: bytes) -> list[Line]:
+    found = []
+    for number, line in enumerate(content.split(b"\n"), 1):
+        found += [Line(file, number, cleaning.clean(part), frozenset()) for part in cleaning.segments(line[:4096])]
+    return found
+
+
+def of_text(text: str | bytes, file: str = "log") -> Outcome:
+    """The diagnosis of a log that is at hand whole."""
+    reader = Reader()
+    reader.read(file, [text.encode() if isinstance(text, str) else text])
+    return reader.outcome()

@@ -1,0 +1,92 @@
+"""The fast pass over a log: only lines that hold one of the literals are looked at, whatever the size of the log.
+
+Memory stays bounded: a block of bytes, a cut of a long line, and a limited number of lines for each literal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from gonogo.logs.cleaning import clean, cut, segments
+from gonogo.logs.finder import Finder
+
+BLOCK_BYTES = 1 << 22
+#: A literal on this many lines tells nothing more: it is no longer looked for.
+ENOUGH_LINES = 5000
+#: A line longer than this is looked at in pieces.
+LONGEST_LINE_BYTES = 1 << 20
+
+
+class Line(NamedTuple):
+    """A line that holds literals. ``number`` counts from 1; ``literals`` are indexes into those searched for."""
+
+    file: str
+    number: int
+    text: str
+    literals: frozenset[int]
+
+
+class Scanner:
+    """Fed block by block; calls ``found`` with each line that holds a literal."""
+
+    def __init__(self, literals: Sequence[str], found: Callable[[Line], None]) -> None:
+        self._literals, self._found = list(literals), found
+        self._seen = [0] * len(self._literals)
+        self._active = list(range(len(self._literals)))
+        self._finder = Finder(self._literals)
+        self.native = self._finder.native
+        self.bytes_read = 0
+
+    def scan(self, file: str, blocks: Iterable[bytes], first_line: int = 1) -> int:
+        """Read one input to its end; returns its number of lines."""
+        number, rest = first_line, b""
+        for block in blocks:
+            self.bytes_read += len(block)
+            data = rest + block if rest else block
+            end = data.rfind(b"\n") + 1
+            if end == 0 and len(data) < LONGEST_LINE_BYTES:
+                rest = data
+                continue
+            if end == 0:  # a piece of a very long line: what may begin at its end is seen again with the next
+                self._block(file, number, data)
+                rest = data[-512:]
+                continue
+            rest = data[end:]
+            number = self._block(file, number, data[:end])
+        if rest:
+            self._block(file, number, rest)
+            number += 1
+        return number - first_line
+
+    def _block(self, file: str, number: int, data: bytes) -> int:
+        """Look at whole lines; returns the number of the line after them."""
+        counted, done = 0, -1
+        for _, start, end in self._finder.places(data):
+            if start < done:
+                continue  # that line has been looked at
+            begin = data.rfind(b"\n", 0, start) + 1
+            stop = data.find(b"\n", end)
+            stop = len(data) if stop < 0 else stop
+            number += data.count(b"\n", counted, begin)
+            counted = begin
+            self._line(file, number, data[begin:stop], start - begin, end - begin)
+            done = stop
+        return number + data.count(b"\n", counted)
+
+    def _line(self, file: str, number: int, line: bytes, start: int, end: int) -> None:
+        whole = cut(line, start, end)
+        for part in segments(whole):
+            literals = {self._active[index] for index in self._finder.all_in(part)}
+            if literals:
+                self._found(Line(file, number, clean(part), frozenset(literals)))
+                self._count(literals)
+
+    def _count(self, literals: set[int]) -> None:
+        full = False
+        for literal in literals:
+            self._seen[literal] += 1
+            full = full or self._seen[literal] == ENOUGH_LINES
+        if full:
+            self._active = [index for index in self._active if self._seen[index] < ENOUGH_LINES]
+            self._finder = Finder([self._literals[index] for index in self._active])

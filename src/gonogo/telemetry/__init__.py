@@ -1,0 +1,1 @@
+"""A machine over time, as data that can be judged. Judges nothing."""
