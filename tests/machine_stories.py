@@ -2,7 +2,8 @@
 
 - ``story.toml``: ``about`` (one line), ``source`` (where each real figure is from), ``chosen`` (figures that nobody
   published, and why these), ``base`` (the story whose facts are patched), ``[request]`` with ``platform`` and ``need``.
-- ``facts.json``: a document as ``gonogo record`` writes it; or ``patch.json``: an RFC 7396 merge patch on the base's.
+- ``facts.json``: a document as ``gonogo record`` writes it; or ``patch.json``: an RFC 7396 merge patch on the base's;
+  or ``raw.json``: what ``gonogo record --raw`` wrote, through which the collectors themselves run.
 - ``expected.toml``: ``verdict``, ``platform``, ``[[must]]`` (a code or a gotcha, status, optional ``message``),
   ``[[must_not]]`` (``code`` or ``gotcha`` or neither for any; nothing at or above ``min_status``, or nothing at all),
   and optionally ``platform_evidence``, ``identity``, ``reasons``, ``headroom_gb`` and ``[plain]``: statuses by line.
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gonogo.finding import STATUSES, Finding
+from gonogo.node import collect, collection, raw
 from gonogo.plan import Plan
 from gonogo.preflight import Request
 from gonogo.units import parse_size
@@ -158,10 +160,15 @@ def _document(name: str, seen: tuple[str, ...]) -> dict[str, Any]:
     if name in seen:
         raise ValueError(f"{' -> '.join((*seen, name))}: a story cannot be its own base")
     folder = MACHINES / name
-    whole, patch = folder / "facts.json", folder / "patch.json"
+    whole, patch, raw_record = folder / "facts.json", folder / "patch.json", folder / "raw.json"
     base = _toml(folder / "story.toml", STORY_KEYS).get("base")
-    if whole.exists() == patch.exists() or patch.exists() != (base is not None):
-        raise ValueError(f"{name}: facts.json, or patch.json and a base")
+    if sum(path.exists() for path in (whole, patch, raw_record)) != 1 or patch.exists() != (base is not None):
+        raise ValueError(f"{name}: facts.json, or raw.json, or patch.json and a base")
+    if raw_record.exists():
+        host = raw.host_of(json.loads(raw_record.read_text(encoding="utf-8")))
+        names_ = [name for name in collect.names() if name not in collect.ON_REQUEST]
+        replayed = collection.document([collection.run_one(name, host) for name in names_])
+        return {**replayed, "collected_at": "2026-11-30T20:52:00Z"}
     if whole.exists():
         document: dict[str, Any] = json.loads(whole.read_text(encoding="utf-8"))
         return document

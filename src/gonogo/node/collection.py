@@ -63,7 +63,7 @@ class Gathering:
     def _start(self, names: list[str]) -> None:
         if not hasattr(os, "fork"):
             for name in names:
-                self._results[name] = _run(name, self._host, self._record)
+                self._results[name] = run_one(name, self._host, self._record)
             return
         self._lanes.append(_Lane(names, self._host, self._record))
 
@@ -150,7 +150,7 @@ class _Lane:
                     os.dup2(null, standard)
                 _end_on_term()
                 for name in self.pending:
-                    _send(writer, _run(name, host, record))
+                    _send(writer, run_one(name, host, record))
             finally:
                 os._exit(0)
         os.close(writer)
@@ -216,7 +216,8 @@ def _limit(name: str) -> float:
     return collect.OWN_CHILD.get(name) or collect.ON_REQUEST.get(name, collect.LIMIT_SECONDS)
 
 
-def _run(name: str, host: Host, record: bool) -> Result:
+def run_one(name: str, host: Host, record: bool = False) -> Result:
+    """Run one collector here, in this process, without a limit; with ``record`` keep what its ports answered."""
     into: dict[str, Any] | None = None
     if record:
         from gonogo.node.ports import recording  # only for recording: base64 and more

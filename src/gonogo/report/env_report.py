@@ -8,10 +8,10 @@ from typing import Any
 
 from gonogo import catalogue
 from gonogo.finding import PASS, number
-from gonogo.gotchas.g03_unified_memory.check import allocatable_bytes
 from gonogo.node.facts.missing import Missing, known
 from gonogo.node.facts.sections.gpu import Gpu
 from gonogo.node.facts.sections.memory import Memory
+from gonogo.platforms.unified import allocatable_bytes
 from gonogo.preflight import Preflight
 from gonogo.report import Style
 from gonogo.units import GIB

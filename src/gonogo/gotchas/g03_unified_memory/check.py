@@ -11,11 +11,10 @@ from gonogo.node.facts.sections.launch import Launch
 from gonogo.node.facts.sections.memory import Memory
 from gonogo.plan import Plan
 from gonogo.platforms.identify import Platform
+from gonogo.platforms.unified import RESERVE_GIB, allocatable_bytes, reserve_bytes
 from gonogo.platforms.visible import visible_devices
 from gonogo.units import GIB, gib
 
-#: What the machine needs for itself, where its profile says nothing.
-RESERVE_GIB = 8.0
 #: Page cache worth a word.
 LARGE_CACHE_BYTES = 32 * GIB
 #: Swap in use that counts as swapping when the kernel reports no pressure figures at all.
@@ -23,19 +22,6 @@ SWAP_IN_USE_BYTES = 1 * GIB
 #: PSI "memory full avg10", percent: the two limits of the thrash signal.
 PRESSURE_WARN_PERCENT, PRESSURE_FAIL_PERCENT = 0.1, 1.0
 BUSY_UTILIZATION_PERCENT = 10
-
-
-def allocatable_bytes(memory: Memory) -> int | None:
-    """NVIDIA's formula for unified memory: free huge pages where any are set up, else MemAvailable plus SwapFree."""
-    pages, free_pages, page = (
-        known(memory.huge_pages_total),
-        known(memory.huge_pages_free),
-        known(memory.huge_page_size_bytes),
-    )
-    if pages and free_pages is not None and page:
-        return free_pages * page
-    available = known(memory.available_bytes)
-    return None if available is None else available + (known(memory.swap_free_bytes) or 0)
 
 
 def _reading(memory: Memory) -> str:
@@ -88,7 +74,7 @@ def check_plan(
 
 def _unified(memory: Memory, available: int, gpu: Gpu | Missing, platform: Platform, plan: Plan) -> Finding:
     room = allocatable_bytes(memory) or 0
-    reserve = int((platform.profile.threshold("reserve_gib") or RESERVE_GIB) * GIB)
+    reserve = reserve_bytes(platform)
     evidence, values = _meminfo_lines(memory), {}
     what = f"{_reading(memory)}; {gib(room)} GiB allocatable"
     if known(memory.huge_pages_total):

@@ -14,6 +14,7 @@ LIMIT_SECONDS = 2.0
 #: their files, so that the children can be started before anything is imported.
 OWN_CHILD = {
     "gpu": 2.0,  # NVML can hang and crash; so can nvidia-smi
+    "processes": 2.0,  # /proc/PID/cmdline waits for a process that is stuck in the kernel with its memory locked
     "python": 7.0,  # runs the user's interpreter, which has 5 s
 }
 
