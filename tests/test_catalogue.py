@@ -248,7 +248,8 @@ def test_a_platform_says_where_its_figures_are_from(key: str) -> None:
 
 def test_every_threshold_is_used_and_every_used_one_exists() -> None:
     defined = {name for profile in platforms().values() for name in profile.get("threshold", {})}
-    source = "".join(path.read_text(encoding="utf-8") for path in PACKAGE.glob("gotchas/*/*.py"))
+    files = [*PACKAGE.glob("gotchas/*/*.py"), *PACKAGE.glob("platforms/*.py")]
+    source = "".join(path.read_text(encoding="utf-8") for path in files)
     assert {name for name in defined if f'"{name}"' not in source} == set()
     asked = set(re.findall(r"threshold\(\"([a-z_]+)\"\)", source))
     assert asked <= defined

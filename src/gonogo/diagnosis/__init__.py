@@ -38,7 +38,6 @@ class Reader:
         self._of_patterns = len(self._matcher.literals)
         self._lines: list[Line] = []
         self._scanner = Scanner(literals, self._take)
-        self.lines_read = 0
 
     @property
     def native(self) -> bool:
@@ -50,15 +49,18 @@ class Reader:
         """Bytes of all inputs so far, unpacked."""
         return self._scanner.bytes_read
 
+    @property
+    def lines_read(self) -> int:
+        """Lines of all inputs so far."""
+        return self._scanner.lines_read
+
     def read(self, file: str, blocks: Iterable[bytes]) -> None:
         """Read one input to its end. What was taken in stays, also where reading breaks off."""
-        before, small = len(self._lines), bytearray()
-        count = 0
+        before, small, lines = len(self._lines), bytearray(), self.lines_read
         try:
-            count = self._scanner.scan(file, _kept(blocks, small))
+            self._scanner.scan(file, _kept(blocks, small))
         finally:
-            self.lines_read += count
-            self._matcher.next_file(count)
+            self._matcher.next_file(self.lines_read - lines)
             if len(small) <= SMALL_BYTES:
                 self._lines[before:] = _all_lines(file, bytes(small))
                 del self._lines[MOST_LINES:]
@@ -70,9 +72,9 @@ class Reader:
         if ours:
             self._matcher.take(line._replace(literals=ours))
 
-    def outcome(self) -> Outcome:
-        """The diagnoses, most likely first, and the notes."""
-        seen = device.told_by(self._matcher)
+    def outcome(self, given: device.Device | None = None) -> Outcome:
+        """The diagnoses, most likely first, and the notes. ``given``: the device, where it is known otherwise."""
+        seen = given or device.told_by(self._matcher)
         return weighing.weigh(self._signatures, self._matcher, seen, judging.of_readings(self._lines, seen))
 
 

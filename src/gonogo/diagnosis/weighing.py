@@ -59,7 +59,7 @@ def _diagnosis(sighting: Sighting, device: devices.Device) -> Diagnosis:
         LOW if unsure else signature.confidence,
         tuple(dict.fromkeys(_evidence(item) for item in (match, *sighting.with_))),
         _steps(code, {**match.groups}),
-        _filled(signature.text, match.groups) or "",
+        _sentence(signature.text, match.groups),
         signature.device if unsure else "",
     )
 
@@ -71,8 +71,20 @@ def _evidence(match: Match) -> Evidence:
 def _note(sighting: Sighting) -> Note:
     match, signature = sighting.match, sighting.signature
     entry = catalogue.gotchas()[signature.gotcha].get("code", {}).get(signature.code, {})
-    says = signature.text or entry.get("title", "")
+    says = _sentence(signature.text, match.groups) or entry.get("title", "")
     return Note(signature.full_code, match.file, match.number, match.text, says)
+
+
+class _Captured(dict[str, str]):
+    """Captures; one that did not match is nothing."""
+
+    def __missing__(self, name: str) -> str:
+        return ""
+
+
+def _sentence(template: str, captures: Mapping[str, str]) -> str:
+    """The signature's sentence with its captures filled in."""
+    return " ".join(template.format_map(_Captured(captures)).split())
 
 
 def _filled(template: str, values: Mapping[str, str]) -> str | None:

@@ -10,7 +10,7 @@ LIMIT_BYTES = 4096
 _ESCAPES = re.compile(
     rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,1000}(?:\x07|\x1b\\)?|[PX^_][^\x1b]{0,1000}(?:\x1b\\)?|[ -/]*[0-~])"
 )
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff]")
 
 
 def cut(line: bytes, start: int, end: int) -> bytes:

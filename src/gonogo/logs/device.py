@@ -26,7 +26,7 @@ _MARKS = (
         ("enP2p1s0f", "roceP2p1s0f", "enp1s0f", "rocep1s0f"),
     ),
     (
-        r"\b(?:RTX ?(?:[A-Z]?[0-9]{4}|PRO|6000)|GeForce|Tesla|Quadro|TITAN|[AV]100\b|H[12]00\b|B[23]00\b|L40S?\b|L4\b"
+        r"\b(?:RTX ?(?:[A-Z]?[0-9]{4}|PRO|6000|[2-5]0-series|[2-5]0 series)|GeForce|Tesla|Quadro|TITAN|[AV]100\b|H[12]00\b|B[23]00\b|L40S?\b|L4\b"
         r"|T4\b|GH200|GB[23]00)",
         DISCRETE,
         (
@@ -50,9 +50,15 @@ _MARKS = (
         ),
     ),
     (
-        r"(?:total capacity of |/)(?P<total_gib>[0-9]+(?:\.[0-9]+)?) ?GiB|MemTotal: +(?P<total_kb>[0-9]+) kB",
+        r"\bJetson\b|\bAGX Orin\b|\bAGX Thor\b|\bNVIDIA Thor\b",
+        UNIFIED,
+        ("Jetson", "AGX Orin", "AGX Thor", "NVIDIA Thor"),
+    ),
+    (
+        r"(?:total capaci?ty of |GPU [0-9]; |/|total=\")(?P<total_gib>[0-9]+(?:\.[0-9]+)?) ?GiB"
+        r"|MemTotal: +(?P<total_kb>[0-9]+) kB|Total VRAM (?P<total_mb>[0-9]+) MB",
         "",
-        ("total capacity of ", "GiB)", "GiB/", "MemTotal:"),
+        ("total capacity of ", "total capacty of ", "(GPU 0; ", " GiB)", "GiB/", "MemTotal:", "Total VRAM ", 'total="'),
     ),
     (r"\baarch64\b|\barm64\b", "aarch64", ("aarch64", "arm64")),
     (r"\bcu13[0-9]\b|CUDA(?: Version)?:? 13\.", "cuda13", ("cu130", "cu131", "cu132", "CUDA 13.", "CUDA Version: 13.")),
@@ -92,7 +98,7 @@ def told_by(matcher: Matcher) -> Device:
             return Device(mark, by_mark[mark][0])
     for match in by_mark[""]:
         total = _total_gib(match)
-        if total is not None and 119.0 <= total <= 122.5:
+        if total is not None and 119.0 <= total <= 123.5:  # a Spark, or a Jetson Thor
             return Device(UNIFIED, match)
     for match in by_mark[""]:
         total = _total_gib(match)
@@ -113,4 +119,6 @@ def _total_gib(match: Match) -> float | None:
         return float(match.groups["total_gib"])
     if "total_kb" in match.groups:
         return int(match.groups["total_kb"]) / (1 << 20)
+    if "total_mb" in match.groups:
+        return int(match.groups["total_mb"]) / 1024
     return None

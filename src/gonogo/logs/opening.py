@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
 from gonogo.logs.scanning import BLOCK_BYTES
 
 _GZIP, _XZ, _BZIP2, _ZSTD = b"\x1f\x8b", b"\xfd7zXZ\x00", b"BZh", b"\x28\xb5\x2f\xfd"
+_UTF_16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
+#: Files that are handed in by mistake, by their first bytes.
+_BINARY = {
+    b"LPKSHHRH": "a journal file: journalctl --file FILE | gonogo diagnose -",
+    b"\x7fELF": "a program or library (ELF), no log",
+    b"PK\x03\x04": "a zip archive: unpack it first",
+    b"\x89PNG": "a picture: the text is needed",
+    b"\xff\xd8\xff": "a picture: the text is needed",
+    b"%PDF": "a PDF: the text is needed",
+    b"SQLite format 3": "a database, no log",
+}
 #: Names of files in a run folder that are worth reading, and how many of them at most.
 LOG_ENDINGS = (".log", ".out", ".err", ".txt", ".stdout", ".stderr", ".csv", ".json", ".jsonl", ".yaml", ".yml", ".sh")
 PACKED_ENDINGS = (".gz", ".xz", ".zst", ".bz2")
@@ -62,11 +74,12 @@ def blocks(stream: IO[bytes]) -> Iterator[bytes]:
         if not more:
             break
         head += more
+    _refuse(head)
     unpacked = _unpacked(head, stream)
     if unpacked is None:
-        while head:
-            yield head
-            head = read(BLOCK_BYTES)
+        wide = _UTF_16.get(head[:2])
+        plain = _stream(head, read)
+        yield from _narrowed(plain, wide) if wide else plain
         return
     try:
         while True:
@@ -78,6 +91,30 @@ def blocks(stream: IO[bytes]) -> Iterator[bytes]:
         raise Unreadable(f"broken compression: {error}") from None
     except Exception as error:  # lzma.LZMAError, zlib.error, ZstdError: each library has its own
         raise Unreadable(f"broken compression: {error}") from None
+
+
+def _stream(head: bytes, read: Callable[[int], bytes]) -> Iterator[bytes]:
+    while head:
+        yield head
+        head = read(BLOCK_BYTES)
+
+
+def _narrowed(stream: Iterable[bytes], encoding: str) -> Iterator[bytes]:
+    """UTF-16, as PowerShell's redirection writes it, as UTF-8."""
+    decoder = codecs.getincrementaldecoder(encoding)("replace")
+    for block in stream:
+        yield decoder.decode(block).encode("utf-8", "replace")
+
+
+def _refuse(head: bytes) -> None:
+    """Raises Unreadable for what is known to be no text, with the way to get at its text where there is one."""
+    for magic, says in _BINARY.items():
+        if head.startswith(magic):
+            raise Unreadable(says)
+    start = head[:8192]
+    # A log that was cut by a power failure has runs of NUL bytes; a program's data has them everywhere.
+    if len(start) >= 512 and start.count(0) > len(start) // 3 and b"\n" not in start and head[:2] not in _UTF_16:
+        raise Unreadable("a binary file, no log")
 
 
 class _Joined(io.RawIOBase):

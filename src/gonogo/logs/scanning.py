@@ -36,11 +36,11 @@ class Scanner:
         self._active = list(range(len(self._literals)))
         self._finder = Finder(self._literals)
         self.native = self._finder.native
-        self.bytes_read = 0
+        self.bytes_read = self.lines_read = 0
 
-    def scan(self, file: str, blocks: Iterable[bytes], first_line: int = 1) -> int:
-        """Read one input to its end; returns its number of lines."""
-        number, rest = first_line, b""
+    def scan(self, file: str, blocks: Iterable[bytes]) -> None:
+        """Read one input to its end."""
+        number, rest, before = 1, b"", self.lines_read
         for block in blocks:
             self.bytes_read += len(block)
             data = rest + block if rest else block
@@ -54,10 +54,10 @@ class Scanner:
                 continue
             rest = data[end:]
             number = self._block(file, number, data[:end])
+            self.lines_read = before + number - 1
         if rest:
             self._block(file, number, rest)
-            number += 1
-        return number - first_line
+            self.lines_read = before + number
 
     def _block(self, file: str, number: int, data: bytes) -> int:
         """Look at whole lines; returns the number of the line after them."""

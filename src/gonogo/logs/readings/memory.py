@@ -53,7 +53,7 @@ _UNITS = {
     "Gi": 30,
     "G": 30,
 }
-_FREE = re.compile(r"\b(?P<row>Mem|Swap):\s+(?P<figures>(?:[0-9.]+[KMGT]?i?\s*){3,6})$")
+_FREE = re.compile(r"\b(?P<row>Mem|Swap):\s+(?P<figures>(?:[0-9]+(?:\.[0-9]+)?[KMGT]?i?B?\s*){3,6})$")
 
 
 def section(lines: Sequence[Line]) -> tuple[dict[str, Any], list[int]]:
@@ -98,7 +98,7 @@ def _free(text: str) -> dict[str, Any]:
 
 
 def _size(figure: str) -> int:
-    number = re.match(r"[0-9.]+", figure)
+    number = re.match(r"[0-9]+(?:\.[0-9]+)?", figure)
     unit = figure[number.end() :] if number else ""
     powers = {"": 0, "B": 0, "K": 10, "Ki": 10, "M": 20, "Mi": 20, "G": 30, "Gi": 30, "T": 40, "Ti": 40}
     return int(float(number.group()) * (1 << powers.get(unit, 0))) if number else 0

@@ -60,7 +60,8 @@ _TABLE = re.compile(
     r"[^|]*\|\s*(?P<busy>[0-9]+)%"
 )
 _PROSE = re.compile(
-    r"\b(?:(?P<clock>clocks\.(?:current\.)?(?:sm|gr)|sm[_ ]clock(?:_mhz)?)|(?P<busy>utilization\.gpu|gpu[_ ]util(?:ization)?)"
+    r"\b(?:(?P<clock>clocks\.(?:current\.)?(?:sm|gr)|sm[_ ]clock(?:_mhz)?)"
+    r"|(?P<busy>utilization\.gpu|gpu[_ ]util(?:ization)?)"
     r"|(?P<watts>power\.draw|power_(?:w|watts|draw))|(?P<celsius>temperature\.gpu|temp_c|gpu_temp))"
     r"(?: \[[^\]]*\])?[ =:]+(?:about |~)?(?P<value>[0-9]+(?:\.[0-9]+)?)"
 )

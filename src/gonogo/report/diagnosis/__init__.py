@@ -19,6 +19,7 @@ class Read(NamedTuple):
     bytes_read: int
     lines_read: int
     problems: tuple[str, ...] = ()
+    interrupted: bool = False
 
 
 Renderer = Callable[[Read, Style], str]

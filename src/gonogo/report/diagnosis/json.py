@@ -23,6 +23,7 @@ def render(read: Read, style: Style) -> str:
         "device": read.outcome.device.memory or None,
         "files": list(read.files),
         "problems": list(read.problems),
+        "interrupted": read.interrupted,
         "bytes_read": read.bytes_read,
         "lines_read": read.lines_read,
     }

@@ -1,0 +1,57 @@
+"""``markdown``: for pasting into an issue; names, homes, addresses and tokens are masked."""
+
+from __future__ import annotations
+
+from gonogo.diagnosis import Diagnosis
+from gonogo.node.facts.redaction import Redactor, redactor_for_this_machine
+from gonogo.printable import printable
+from gonogo.report import Style
+from gonogo.report.diagnosis import Read
+
+MOST_CHARACTERS = 400
+
+
+def render(read: Read, style: Style) -> str:
+    """A heading for each diagnosis, its lines as a block, its steps as a list."""
+    redactor = redactor_for_this_machine()
+    lines: list[str] = []
+    for item in read.outcome.diagnoses:
+        lines += _diagnosis(item, redactor, style)
+    if not read.outcome.diagnoses:
+        lines += ["Nothing known was found.", ""]
+    if read.outcome.notes:
+        lines += ["Harmless, or a consequence:", ""]
+        lines += [f"- {_code(redactor.text(note.text))}: {_plain(note.says)}" for note in read.outcome.notes]
+        lines.append("")
+    lines.append(f"Read: {read.lines_read} lines, {read.bytes_read} bytes, {len(read.files)} inputs.")
+    return "\n".join(lines) + "\n"
+
+
+def _diagnosis(item: Diagnosis, redactor: Redactor, style: Style) -> list[str]:
+    lines = [f"### {item.gotcha}: {_plain(item.title)} ({item.code}, confidence {item.confidence})", ""]
+    if item.if_device:
+        lines += [f"If this is a machine with {item.if_device} memory: the log does not name its device.", ""]
+    if item.text:
+        lines += [_plain(redactor.text(item.text)), ""]
+    lines += ["```text", *(_block(redactor.text(row.text), row.line) for row in item.evidence), "```", ""]
+    for number, step in enumerate(item.fix, 1):
+        undo = f", undo: {step.undo}" if step.undo else ""
+        lines.append(
+            f"{number}. {_plain(redactor.text(step.step))} (impact: {step.impact}{_plain(redactor.text(undo))})"
+        )
+    return [*lines, ""] if item.fix else lines
+
+
+def _block(text: str, line: int) -> str:
+    return f"{line}: {printable(text)[:MOST_CHARACTERS]}".replace("```", "'''")
+
+
+def _code(text: str) -> str:
+    return "`" + printable(text)[:MOST_CHARACTERS].replace("`", "'") + "`"
+
+
+def _plain(text: str) -> str:
+    """Text in which nothing is markup or a mention."""
+    for mark in "\\`*_<>#|@[]":
+        text = text.replace(mark, f"\\{mark}" if mark != "@" else "@\u200b")
+    return printable(text) if "\u200b" not in text else text
