@@ -26,6 +26,7 @@ def read(package: Path | None = None) -> dict[str, Any]:
         entry = _toml(path)
         # Which parts a gotcha has is known here, so that start-up need not look for files.
         parts = sorted(part.stem for part in path.parent.glob("*.py") if part.stem != "__init__")
+        parts += ["signatures"] if (path.parent / "signatures.toml").exists() else []
         dated = path.parent / "known.toml"
         known = {"known": _toml(dated)["row"]} if dated.exists() else {}
         gotchas[entry["id"]] = {**entry, **known, "package": path.parent.name, "parts": parts}

@@ -147,7 +147,9 @@ def _judge_one(
                 found.append(Finding(f"{gotcha}.unknown", UNKNOWN, text[:200]))
     # What lacks a fact speaks up unless the gotcha could be judged without it and the thing is simply not there.
     found += [item for item in lacking.values() if item.status == UNKNOWN or not found]
-    return found or [Finding(f"{gotcha}.skipped", SKIP, "not checked by this version")]
+    in_logs = "not judged beforehand: gonogo diagnose finds it in logs"
+    why = in_logs if "signatures" in entry["parts"] else "not checked by this version"
+    return found or [Finding(f"{gotcha}.skipped", SKIP, why)]
 
 
 def _as_counted(found: list[Finding], request: Request) -> list[Finding]:

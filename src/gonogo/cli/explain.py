@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import re
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gonogo import catalogue
 from gonogo.cli import UsageError
 from gonogo.platforms.wheels import EXAMPLES
+from gonogo.printable import printable
 
 HELP = "the whole story of one failure mode: symptom, cause, check, fix, what was claimed and what was measured"
 _PARTS = (
@@ -22,6 +23,9 @@ _PARTS = (
     ("evidence", "Evidence since"),
     ("not_a_fault", "Not a fault"),
 )
+
+#: An example is shown up to here.
+LINE_CHARACTERS = 140
 
 #: Codes that every gotcha can give.
 _EVERYWHERE = {
@@ -72,8 +76,29 @@ def _explain(word: str) -> str:
             lines += [label, *_paragraph(entry[key]), ""]
     if entry.get("code"):
         lines += ["Findings", *(line for key, code in entry["code"].items() for line in _code(gotcha, key, code)), ""]
+    rows = catalogue.signatures().get(gotcha, ())
+    if rows:
+        lines += [f"In logs (gonogo diagnose): {len(rows)} signatures", *_signatures(rows), ""]
     lines += [f"Sources, verified {entry['verified']}", *(f"  - {source}" for source in entry.get("sources", ()))]
     return "\n".join(lines) + "\n"
+
+
+def _signatures(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """For each code how it shows: an example of each signature, as printed, and what it must not be confused with."""
+    lines: list[str] = []
+    for code in dict.fromkeys(row["code"] for row in rows):
+        own = [row for row in rows if row["code"] == code]
+        kinds = {"cause": "", "echo": " (an echo: the cause stands elsewhere)", "note": " (harmless)"}
+        lines.append(f"  {code}{kinds[own[0].get('kind', 'cause')]}")
+        lines += [f"      {_line_of(row)}" for row in own]
+    return lines
+
+
+def _line_of(row: Mapping[str, Any]) -> str:
+    """The line of the signature's first example that the pattern is for."""
+    lines: list[str] = [line.strip() for line in row["positive"][0].splitlines() if line.strip()]
+    line = next((line for line in lines if re.search(row["pattern"], line)), lines[0])
+    return printable(line if len(line) <= LINE_CHARACTERS else line[: LINE_CHARACTERS - 3] + "...")
 
 
 def _paragraph(text: str, indent: str = "  ") -> list[str]:

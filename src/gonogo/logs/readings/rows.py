@@ -49,7 +49,6 @@ _UNIT = {CLOCK: "MHz", BUSY: "%", WATTS: "W", CELSIUS: "C"}
 #: The time stamp that nvidia-smi writes into its CSV; no other program writes this form.
 _STAMP = re.compile(r"\b20[0-9]{2}/[0-9]{2}/[0-9]{2} (?P<h>[0-9]{2}):(?P<m>[0-9]{2}):(?P<s>[0-9]{2}\.[0-9]{3})\b")
 _TIME = re.compile(r"\b(?P<h>[0-2]?[0-9]):(?P<m>[0-5][0-9]):(?P<s>[0-5][0-9](?:[.,][0-9]{1,6})?)\b")
-_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 _VALUE = re.compile(r"([0-9]+(?:\.[0-9]+)?)(?: (?:MHz|%|W|C))?")
 _COMMAND = re.compile(r"--query-gpu=(?P<columns>[a-z_.,]+)")
 _EVERY = re.compile(r"(?:^|\s)(?:(?P<ms>-lms|--loop-ms)|-l|--loop)[ =](?P<every>[0-9]+)\b")
@@ -72,9 +71,10 @@ _FREE = (
     (WATTS, re.compile(r"(?<![0-9.])([0-9]{1,3}(?:\.[0-9]+)?) ?W\b")),
 )
 _FREE_CELSIUS = re.compile(r"(?<![0-9.])([0-9]{2,3}(?:\.[0-9])?) ?°?C\b")
-_METRIC = re.compile(r"^DCGM_FI_DEV_(?P<name>[A-Z_]+)(?:\{(?P<labels>[^}]*)\})? (?P<value>[0-9.]+)")
+_METRIC = re.compile(r"^DCGM_FI_DEV_(?P<name>[A-Z_]+)(?:\{(?P<labels>[^}]*)\})? (?P<value>[0-9]+(?:\.[0-9]+)?)(?:\s|$)")
 _FIGURE = re.compile(
-    r"^\s*(?P<name>[A-Za-z][A-Za-z. ]*?)\s+: (?P<value>[0-9.]+|Active|Not Active)(?: (?P<unit>[A-Za-z%]+))?\s*$"
+    r"^\s*(?P<name>[A-Za-z][A-Za-z. ]*?)\s+: (?P<value>[0-9]+(?:\.[0-9]+)?|Active|Not Active)"
+    r"(?: (?P<unit>[A-Za-z%]+))?\s*$"
 )
 
 
@@ -95,7 +95,7 @@ def series(lines: Sequence[Line]) -> Series:
     rows, block = 0, _Block()
     for place, line in enumerate(lines):
         text = line.text
-        lock = _lock(text, lock)
+        lock = _lock(text, lock) if "nvidia-smi" in text or "gpuClkMax" in text else lock
         announced = _announced(text, columns)
         if announced is not None:
             columns, rows = announced, 0
@@ -144,16 +144,15 @@ def _seconds(text: str) -> float | None:
 
 def _announced(text: str, before: _Columns | None) -> _Columns | None:
     """The columns that a command asks for, or that a header of nvidia-smi's CSV or of dmon names."""
-    command = _COMMAND.search(text)
+    command = _COMMAND.search(text) if "--query-gpu=" in text else None
     if command:
         every = _EVERY.search(text)
         seconds = float(every["every"]) / (1000 if every["ms"] else 1) if every else None
         return _Columns(tuple(command["columns"].split(",")), every=seconds)
     if text.startswith("#") and " gpu " in text and ("pwr" in text or "pclk" in text):
         return _Columns(tuple(text[1:].split()), None)
-    names = tuple(re.sub(r" \[[^\]]*\]$", "", part.strip()) for part in text.split(","))
-    known = [name for name in names if name in _COLUMNS]
-    if len(names) < 2 or not known or _NUMBER.fullmatch(names[-1]):
+    names = tuple(part.strip().partition(" [")[0] for part in text.split(","))
+    if not any(name in _COLUMNS for name in names) or _VALUE.fullmatch(names[-1]):
         return None
     return _Columns(names, every=before.every if before else None)
 
@@ -275,7 +274,8 @@ class _Block:
         if figure is None or field is None or (field == CLOCK and self._heading != "Clocks"):
             return []
         if field not in _UNIT:
-            return self._add(field, float(figure["value"] == "Active"), place)
+            active = figure["value"] == "Active"
+            return self._add(field, float(active), place) if active or figure["value"] == "Not Active" else []
         return self._add(field, float(figure["value"]), place) if figure["unit"] == _UNIT[field] else []
 
     def _add(self, field: str, value: float, place: int) -> list[Sample]:
