@@ -144,7 +144,7 @@ def test_every_code_that_a_check_shows_can_be_explained(gonogo: Callable[..., An
 
 def test_schemas_are_schemas(gonogo: Callable[..., Any]) -> None:
     names = gonogo("schema").stdout.split()
-    assert names == ["check", "env-report", "facts", "finding", "list", "raw"]
+    assert names == ["check", "diagnose", "env-report", "facts", "finding", "list", "raw"]
     for name in names:
         completed = gonogo("schema", name)
         assert (completed.returncode, completed.stderr) == (0, "")

@@ -64,7 +64,7 @@ def test_a_server_its_worker_and_a_large_python(tmp_path: Path) -> None:
         proc(52, "vim vllm.py", resident_kb=8 << 20),
         {"/proc/30/comm": "bash\n", "/proc/40/comm": "vllm\n"},
     )
-    assert facts._replace(found=()) == Processes(True, False, True, ())
+    assert facts._replace(found=(), pids=()) == Processes(True, False, True, (), ())
     nobody = Missing(NOT_FOUND)
     titled = Missing(NOT_FOUND, "a title replaced its command line")
     server, worker, python = found(facts).values()
@@ -143,7 +143,7 @@ def test_hidepid(tmp_path: Path) -> None:
     assert isinstance(facts, Processes)
     assert (reason(facts.host_namespace), facts.hidden_from_us) == (PERMISSION_DENIED, True)
     # A member of the group that may see all does see all.
-    assert collect(tmp_path / "b", mount)._replace(found=()) == Processes(True, False, True, ())
+    assert collect(tmp_path / "b", mount)._replace(found=(), pids=()) == Processes(True, False, True, (), ())
 
 
 def test_command_lines_that_may_not_be_read(tmp_path: Path) -> None:

@@ -109,7 +109,7 @@ def test_a_real_title(start: Start) -> None:
 
 def test_nothing_private_is_recorded_and_the_record_replays(start: Start) -> None:
     server, _ = start("vllm", VLLM, *ARGUMENTS)
-    results = [collection._run("processes", live_host(), record=True)]
+    results = [collection.run_one("processes", live_host(), record=True)]
     text = json.dumps(raw.document(results))
     assert str(server) in text and not any(secret in text for secret in ("secret", "HF_TOKEN", "api-key"))
     replayed = processes.collect(raw.host_of(json.loads(text)))
@@ -139,6 +139,7 @@ def facts_inside(*command: str) -> Any:
 def test_a_real_namespace_of_its_own(start: Start) -> None:
     start("vllm", VLLM, *ARGUMENTS)
     facts = facts_inside("unshare", "--fork", "--pid", "--mount-proc")
+    assert facts.pop("pids")[0] == 1  # unshare's own child
     assert facts == {"host_namespace": False, "hidden_from_us": False, "complete": True, "found": []}
 
 

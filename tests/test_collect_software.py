@@ -34,6 +34,7 @@ OK = "install ok installed"
 STATUS = (
     paragraph("adduser", OK)
     + paragraph("nvidia-driver-580-open", OK, "580.159.03-0ubuntu0.24.04.1")
+    + paragraph("dpkg", OK)
     + paragraph("docker-ce", "hold ok installed", "5:28.5.1-1~ubuntu.24.04~noble")
     + paragraph("docker-ce-cli", OK)
     + paragraph("docker-compose-plugin", OK)
@@ -90,7 +91,6 @@ def test_a_machine_that_says_nothing(tmp_path: Path) -> None:
     assert reason(facts.nvidia_module_for_kernel) == NOT_COLLECTED
     assert {reason(fact) for fact in (*facts[:2], *facts[3:])} == {NOT_FOUND}
     assert reason(software.collect(host(tmp_path, kernel_release=KERNEL)).nvidia_module_for_kernel) == NOT_FOUND
-    assert software.collect(host(tmp_path, {"/var/lib/dpkg/status": ""})).packages == {}
 
 
 def test_software_of_this_machine() -> None:
@@ -143,15 +143,34 @@ def test_frequencies_that_are_none(tmp_path: Path, text: str) -> None:
 @given(content=st.binary(max_size=600))
 def test_any_status_file_is_read_without_an_error(content: bytes) -> None:
     for text in (content, b"Package: nvtop\n" + content, b"\nPackage: nvidia-x" + content + b"\n\nPackage: nvtop"):
-        assert set(dpkg.status(text)) == {"installed", "unfinished"}
+        assert dpkg.status(text) is None or b"dpkg" in text
+        whole = dpkg.status(text + b"\n\nPackage: dpkg\n")
+        assert whole is not None and set(whole) == {"installed", "unfinished"}
 
 
 def test_a_status_file_that_is_cut() -> None:
+    # A power cut during an update leaves an empty or a shortened file: no fact, and never "nothing is unfinished".
     whole = dpkg.status(STATUS.encode())
+    assert whole is not None
     for length in range(0, len(STATUS), 11):
         part = dpkg.status(STATUS[:length].encode())
-        assert part["installed"].keys() <= whole["installed"].keys()
-        assert part["unfinished"].keys() <= {*whole["unfinished"], *whole["installed"]}
+        if part is not None:  # cut at the end of a line behind dpkg's own paragraph
+            assert STATUS[length - 1] == "\n" and "Package: dpkg\n" in STATUS[:length]
+            assert part["installed"].keys() <= whole["installed"].keys()
+
+
+@pytest.mark.parametrize("content", ["", "\n", "Package: nvtop\n", "\0" * 5000, STATUS[:300]])
+def test_a_status_file_that_is_none_is_a_failed_fact(tmp_path: Path, content: str) -> None:
+    facts = software.collect(host(tmp_path, {"/var/lib/dpkg/status": content}))
+    assert reason(facts.packages) == reason(facts.unfinished_packages) == FAILED
+
+
+def test_a_package_that_wants_to_be_installed_again() -> None:
+    text = paragraph("dpkg", OK) + paragraph("nvidia-driver-580-open", "install reinstreq installed")
+    assert dpkg.status(text.encode()) == {
+        "installed": {},
+        "unfinished": {"nvidia-driver-580-open": "reinstreq"},
+    }
 
 
 # -- updates ----------------------------------------------------------------------------------------------------------

@@ -101,6 +101,10 @@ def test_only_the_last_fourteen_days_count() -> None:
     assert codes(cut(8, newest=CHECKED - DAY, apart=10 * DAY)) == {"power-cut": WARN}
 
 
+def test_boots_of_the_future_tell_nothing() -> None:
+    assert codes(cut(3, newest=CHECKED + 400 * DAY)) == {}
+
+
 @pytest.mark.parametrize("when", ["", "yesterday", "1970-01-01T00:00:00Z"])
 def test_without_a_date_the_newest_boot_is_now(when: str) -> None:
     assert codes(cut(1, newest=1790000000), when=when) == {"power-cut": WARN}

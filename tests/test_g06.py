@@ -198,8 +198,8 @@ def test_what_cannot_be_seen_is_said(platform: Platform) -> None:
         *({"host": False}, {"host": Missing(FAILED)}, {"hidden_from_us": True}, {"hidden_from_us": DENIED}),
         *({"complete": False}, {"found": DENIED}, {"gpu": GpuDevice(0)}, {"gpu": Missing(FAILED, "lost")}),
     ):
-        assert told(platform=platform, **changes) == [("unknown", UNKNOWN)], changes
-    assert told(HALF, gpu=device(p10=59), host=False) == [("neighbours", INFO), ("unknown", UNKNOWN)]
+        assert told(platform=platform, **changes) == [("not-seen", UNKNOWN)], changes
+    assert told(HALF, gpu=device(p10=59), host=False) == [("neighbours", INFO), ("not-seen", UNKNOWN)]
 
 
 def test_processes_that_only_nvml_knows() -> None:
@@ -207,24 +207,24 @@ def test_processes_that_only_nvml_knows() -> None:
     (item,) = findings(gpu=device(p99=30))
     assert item.status == UNKNOWN and "pid 99 holds 30.0 GiB" in item.message
     cards = {"platform": CARD, "gpu": device(0, 80, 40, p99=30)}
-    assert told(**cards) == [("neighbours", INFO), ("unknown", UNKNOWN)]
+    assert told(**cards) == [("neighbours", INFO), ("not-seen", UNKNOWN)]
 
 
 def test_what_a_process_holds_is_not_guessed() -> None:
     """In a container NVML's pids are others': the server may hold all it was promised."""
-    assert told(HALF, host=False, pool=memory(5)) == [("neighbours", INFO), ("unknown", UNKNOWN)]
+    assert told(HALF, host=False, pool=memory(5)) == [("neighbours", INFO), ("not-seen", UNKNOWN)]
     without_bytes = GpuDevice(0, processes=(GpuProcess(10, "compute", Missing(FAILED)),))
     assert told(HALF, gpu=without_bytes, pool=memory(5)) == [("neighbours", INFO)]
     dead: Any = Missing(FAILED, "Driver/library version mismatch")
-    assert told(HALF, gpu=dead, pool=memory(5)) == [("neighbours", INFO), ("unknown", UNKNOWN)]
-    assert told(server("ollama"), gpu=dead) == [("neighbours", INFO), ("unknown", UNKNOWN)]
+    assert told(HALF, gpu=dead, pool=memory(5)) == [("neighbours", INFO), ("not-seen", UNKNOWN)]
+    assert told(server("ollama"), gpu=dead) == [("neighbours", INFO), ("not-seen", UNKNOWN)]
     assert told(server("vllm"), gpu=dead)[0] == ("uncapped", WARN)
 
 
 def test_where_there_is_nothing_to_judge() -> None:
     none, elsewhere = Missing(NOT_FOUND, "no library"), Missing(NOT_COLLECTED, "another device")
     assert told(HALF, gpu=none, platform=Platform(NONE)) == [("skipped", SKIP)]
-    assert told(gpu=none, platform=SPARK) == [("unknown", UNKNOWN)]
+    assert told(gpu=none, platform=SPARK) == [("not-seen", UNKNOWN)]
     asked = assume(SPARK.profile, CARD)
     assert told(gpu=elsewhere, platform=asked) == [("skipped", SKIP)]
     assert told(HALF, server("sglang", 12), gpu=elsewhere, platform=asked, pool=memory(5)) == [

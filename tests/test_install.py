@@ -70,7 +70,7 @@ def built(folder: Path, online: None) -> Built:
     # From a copy: the build writes the catalogue into the tree, and other tests are reading it.
     copy = folder / "project"
     names = ("src", "docs", "tests", "hatch_build.py", "pyproject.toml", "README.md", "LICENSE", ".gitignore")
-    leave = shutil.ignore_patterns("__pycache__", "_catalogue.py")
+    leave = shutil.ignore_patterns("__pycache__", "_catalogue.py", "_signatures.py")
     for name in names:
         if (PROJECT / name).is_dir():
             shutil.copytree(PROJECT / name, copy / name, ignore=leave)
@@ -94,7 +94,7 @@ def test_the_wheel_holds_what_it_needs_and_no_more(built: Built) -> None:
         if path.is_file() and path.suffix in (".py", ".toml", ".json", ".typed", ".md", ".sh")
     }
     code = {name for name in names if name.startswith("gonogo/")}
-    assert code == source | {"gonogo/_catalogue.py"}
+    assert code == source | {"gonogo/_catalogue.py", "gonogo/_signatures.py"}
     assert {"gonogo/py.typed", "gonogo/schemas/check.json", "gonogo/platforms/gb10.toml"} <= code
     assert "gonogo/gotchas/g01_cuda_abi/gotcha.toml" in code
     assert {name.partition("/")[0] for name in names} == {"gonogo", f"gonogo-{VERSION}.dist-info"}
@@ -109,7 +109,7 @@ def test_the_wheel_says_what_it_is(built: Built) -> None:
     assert (metadata["Name"], metadata["Version"], metadata["Requires-Python"]) == ("gonogo", VERSION, ">=3.10")
     # Into a training environment it must bring as little as possible, and never torch.
     required = {line.split(">")[0].split(";")[0].strip() for line in metadata.get_all("Requires-Dist", [])}
-    assert required == {"nvidia-ml-py", "tomli"}
+    assert required == {"ahocorasick-rs", "nvidia-ml-py", "tomli"}
     assert "gonogo = gonogo.cli:main" in scripts
 
 
@@ -160,7 +160,8 @@ def test_a_training_environment_that_holds_gonogo_is_judged(installed: Path, tmp
 
 
 def test_the_installed_catalogue_is_the_generated_one(installed: Path, tmp_path: Path) -> None:
-    code = "from gonogo import _catalogue, catalogue_source as s; print(_catalogue.DATA == s.read())"
+    code = "from gonogo import _catalogue, _signatures, catalogue_source as s; "
+    code += "print(_catalogue.DATA == s.read() and _signatures.DATA == s.read_signatures())"
     assert succeed([str(installed / "bin" / "python"), "-c", code], cwd=tmp_path) == "True\n"
     assert succeed([str(installed / "bin" / "gonogo"), "--version"], cwd=tmp_path) == f"gonogo {VERSION}\n"
     assert json.loads(succeed([str(installed / "bin" / "gonogo"), "schema", "check"], cwd=tmp_path))

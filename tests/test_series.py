@@ -1,4 +1,4 @@
-"""G4 over time. The figures are published ones or worked out by hand; what each series must come to is GOTCHAS' rule."""
+"""G4 over time. The figures are published ones or worked out by hand; what each series must come to is GOTCHAS.md."""
 
 from __future__ import annotations
 

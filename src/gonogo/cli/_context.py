@@ -6,20 +6,24 @@ from gonogo.cli import UsageError
 from gonogo.logs.device import Device
 from gonogo.logs.signatures import DISCRETE, UNIFIED
 from gonogo.node.facts.document import Facts
-from gonogo.node.facts.missing import UNCOLLECTED
+from gonogo.node.facts.missing import UNCOLLECTED, known
 
 
 def of_facts(facts: Facts) -> Device | None:
-    """The device of these facts; None where they name no GPU."""
+    """The device of these facts; None where they do not tell what memory it has."""
     from gonogo import catalogue
-    from gonogo.platforms.identify import NONE, identify
+    from gonogo.node.facts.sections.gpu import devices_of
+    from gonogo.platforms.identify import GENERIC, NONE, identify
 
     sections = facts.sections
     identity, gpu = sections.get("identity", UNCOLLECTED), sections.get("gpu", UNCOLLECTED)
     platform = identify(identity, gpu, catalogue.profiles(), in_container=False)
-    if platform.id == NONE.id:
+    if platform.unified_memory:
+        return Device(UNIFIED, other=not platform.is_spark)
+    of_its_own = any(known(device.memory_total_bytes) for device in devices_of(gpu))
+    if platform.id == NONE.id or (platform.id == GENERIC.id and not of_its_own):
         return None
-    return Device(UNIFIED if platform.unified_memory else DISCRETE)
+    return Device(DISCRETE)
 
 
 def of_record(path: str) -> Device | None:

@@ -15,6 +15,8 @@ from gonogo.logs import opening
 
 JOURNAL = ["journalctl", "-b", "-1", "-q", "--no-pager", "-o", "short-iso"]
 CRASHES = (Path("/sys/fs/pstore"), Path("/var/lib/systemd/pstore"))
+#: A journal that does not answer by then is left out.
+TRIAL_SECONDS = 20
 #: Read besides where the journal is not there or closed to us; they hold more than one boot.
 KERNEL_LOGS = (Path("/var/log/kern.log"), Path("/var/log/kern.log.1"))
 
@@ -47,9 +49,15 @@ def inputs() -> Iterator[tuple[str, Callable[[], IO[bytes]]]]:
 
 
 def _has_previous_boot(program: str) -> bool:
-    trial = subprocess.run(
-        [program, "-b", "-1", "-q", "--no-pager", "-n", "1"], capture_output=True, check=False, timeout=20
-    )
+    command = [program, "-b", "-1", "-q", "--no-pager", "-n", "1"]
+    try:
+        trial = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=TRIAL_SECONDS
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        why = getattr(error, "strerror", None) or f"no answer within {TRIAL_SECONDS} s"
+        _streams.write_error(f"gonogo diagnose: the journal is left out: {why}")
+        return False
     if trial.returncode == 0 and trial.stdout.strip():
         return True
     said = trial.stderr.decode("utf-8", "replace").strip().splitlines()

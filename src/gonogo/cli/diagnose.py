@@ -77,18 +77,25 @@ def _read(options: argparse.Namespace, reader: diagnosis.Reader) -> tuple[list[s
     current = ""
     try:
         for name, open_ in _inputs(options):
-            current = name
+            current, before = name, reader.bytes_read
             try:
                 with open_() as stream:
                     reader.read(name, _progress.shown(opening.blocks(stream), name))
             except (OSError, opening.Unreadable) as error:
-                problems.append(f"cannot read {name}: {getattr(error, 'strerror', None) or error}")
-                continue
+                part = reader.bytes_read > before  # what was handed out before it broke is worth as much as ever
+                end = " to its end" if part else ""
+                problems.append(f"cannot read {name}{end}: {getattr(error, 'strerror', None) or error}")
+                if not part:
+                    continue
             files.append(name)
     except KeyboardInterrupt:
         _streams.write_error("gonogo diagnose: interrupted; this is of what was read so far")
         return [*files, current] if current else files, problems, True
     return files, problems, False
+
+
+def _refused(error: Exception) -> IO[bytes]:
+    raise error
 
 
 def _inputs(options: argparse.Namespace) -> Iterator[tuple[str, Callable[[], IO[bytes]]]]:
@@ -106,7 +113,10 @@ def _inputs(options: argparse.Namespace) -> Iterator[tuple[str, Callable[[], IO[
             continue
         try:
             found = opening.files_of(Path(path))
-        except (OSError, ValueError, opening.Unreadable) as error:
-            raise UsageError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
+        except (OSError, opening.Unreadable) as error:
+            yield path, partial(_refused, error)
+            continue
+        except ValueError as error:  # a NUL byte in the path
+            raise UsageError(f"cannot read {path!r}: {error}") from None
         for file in found:
             yield str(file), partial(opening.open_file, file)

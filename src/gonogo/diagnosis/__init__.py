@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from gonogo import catalogue
 from gonogo.diagnosis import judging, weighing
@@ -62,8 +63,7 @@ class Reader:
         finally:
             self._matcher.next_file(self.lines_read - lines)
             if len(small) <= SMALL_BYTES:
-                self._lines[before:] = _all_lines(file, bytes(small))
-                del self._lines[MOST_LINES:]
+                self._lines[before:] = islice(_all_lines(file, bytes(small)), MOST_LINES - before)
 
     def _take(self, line: Line) -> None:
         if line.literals & self._of_readings and len(self._lines) < MOST_LINES:
@@ -86,11 +86,10 @@ def _kept(blocks: Iterable[bytes], small: bytearray) -> Iterator[bytes]:
         yield block
 
 
-def _all_lines(file: str, content: bytes) -> list[Line]:
-    found = []
+def _all_lines(file: str, content: bytes) -> Iterator[Line]:
     for number, line in enumerate(content.split(b"\n"), 1):
-        found += [Line(file, number, cleaning.clean(part), frozenset()) for part in cleaning.segments(line[:4096])]
-    return found
+        for part in cleaning.segments(line[: cleaning.LIMIT_BYTES]):
+            yield Line(file, number, cleaning.clean(part), frozenset())
 
 
 def of_text(text: str | bytes, file: str = "log") -> Outcome:

@@ -30,7 +30,7 @@ def of_readings(lines: Sequence[Line], device: Device) -> list[Diagnosis]:
             if rank(item.status) >= rank(WARN):
                 found.append(_of_finding(item, _lines_of(item, partial)))
     if partial.series and not device.discrete:
-        platform = Platform(catalogue.profiles()[SPARK] if device.unified else GENERIC)
+        platform = Platform(catalogue.profiles()[SPARK] if device.spark else GENERIC)
         for item in judge_series(partial.series, platform):
             places = [int(place) for place in item.evidence]
             found.append(_of_finding(item, [partial.series_lines[place] for place in places]))

@@ -10,15 +10,19 @@ LIMIT_BYTES = 4096
 _ESCAPES = re.compile(
     rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,1000}(?:\x07|\x1b\\)?|[PX^_][^\x1b]{0,1000}(?:\x1b\\)?|[ -/]*[0-~])"
 )
+_COLOURS = re.compile(rb"\x1b\[[0-?]*[ -/]*[@-~]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff]")
 
 
-def cut(line: bytes, start: int, end: int) -> bytes:
-    """At most LIMIT_BYTES of a line, with what lies from ``start`` to ``end`` in it."""
-    if len(line) <= LIMIT_BYTES:
-        return line
-    first = max(0, min(start - LIMIT_BYTES // 4, len(line) - LIMIT_BYTES))
-    return line[first : first + LIMIT_BYTES]
+def uncoloured(block: bytes) -> bytes:
+    """``block`` without colours and cursor movements, which programs also put inside of a phrase."""
+    return _COLOURS.sub(b"", block) if b"\x1b" in block else block
+
+
+def window(start: int, length: int) -> tuple[int, int]:
+    """Where to begin and end with at most LIMIT_BYTES of a line of this length, with what stands at ``start`` in it."""
+    first = max(0, min(start - LIMIT_BYTES // 4, length - LIMIT_BYTES))
+    return first, min(length, first + LIMIT_BYTES)
 
 
 def clean(line: bytes) -> str:

@@ -8,10 +8,11 @@ from typing import NamedTuple
 from gonogo.logs.matching import Match, Matcher
 from gonogo.logs.signatures import DISCRETE, UNIFIED
 
+_JETSON = r"\bJetson\b|\bAGX Orin\b|\bAGX Thor\b|\bNVIDIA Thor\b"
 #: Pattern, and what it shows. Spark's marks first: they are sure where a name is not.
 _MARKS = (
     (
-        r"\bGB10\b|DGX[ _]Spark|\bGX10\b|NVIDIA_DGX_Spark|000[fF]:01:00",
+        r"(?:\b|_)GB10\b|DGX[ _]Spark|\bGX10\b|NVIDIA_DGX_Spark|000[fF]:01:00",
         UNIFIED,
         ("GB10", "DGX Spark", "DGX_Spark", "GX10", "000f:01:00", "000F:01:00"),
     ),
@@ -26,8 +27,8 @@ _MARKS = (
         ("enP2p1s0f", "roceP2p1s0f", "enp1s0f", "rocep1s0f"),
     ),
     (
-        r"\b(?:RTX ?(?:[A-Z]?[0-9]{4}|PRO|6000|[2-5]0-series|[2-5]0 series)|GeForce|Tesla|Quadro|TITAN|[AV]100\b|H[12]00\b|B[23]00\b|L40S?\b|L4\b"
-        r"|T4\b|GH200|GB[23]00)",
+        r"(?:\b|_)(?:RTX[ _]?(?:[A-Z]?[0-9]{4}|PRO|6000|[2-5]0-series|[2-5]0 series)|GeForce|Tesla|Quadro|TITAN"
+        r"|(?:[AV]100|H[12]00|B[23]00|L40S?|L4|T4)(?:\b|_)|GH200|GB[23]00)",
         DISCRETE,
         (
             "RTX",
@@ -42,6 +43,7 @@ _MARKS = (
             "B200",
             "B300",
             "NVIDIA L4",
+            "NVIDIA_L4",
             "Tesla T4",
             "-PCIE",
             "GH200",
@@ -50,7 +52,7 @@ _MARKS = (
         ),
     ),
     (
-        r"\bJetson\b|\bAGX Orin\b|\bAGX Thor\b|\bNVIDIA Thor\b",
+        _JETSON,
         UNIFIED,
         ("Jetson", "AGX Orin", "AGX Thor", "NVIDIA Thor"),
     ),
@@ -67,15 +69,24 @@ _MARKS = (
 
 
 class Device(NamedTuple):
-    """``memory`` is unified, discrete or empty for unknown; ``evidence`` the line that says so."""
+    """``memory`` is unified, discrete or empty for unknown; ``evidence`` the line that says so.
+
+    ``other``: a machine with unified memory that is no Spark.
+    """
 
     memory: str = ""
     evidence: Match | None = None
+    other: bool = False
 
     @property
     def unified(self) -> bool:
         """A Spark, or another machine whose GPU shares the system's memory."""
         return self.memory == UNIFIED
+
+    @property
+    def spark(self) -> bool:
+        """A Spark, as far as the log tells it from others with unified memory."""
+        return self.unified and not self.other
 
     @property
     def discrete(self) -> bool:
@@ -95,10 +106,12 @@ def told_by(matcher: Matcher) -> Device:
         by_mark.setdefault(mark, []).extend(matcher.of(pattern))
     for mark in (UNIFIED, DISCRETE):
         if by_mark[mark]:
-            return Device(mark, by_mark[mark][0])
+            return Device(mark, by_mark[mark][0], bool(re.search(_JETSON, by_mark[mark][0].text)))
     for match in by_mark[""]:
         total = _total_gib(match)
         if total is not None and 119.0 <= total <= 123.5:  # a Spark, or a Jetson Thor
+            if "total_kb" in match.groups and by_mark["x86_64"] and not by_mark["aarch64"]:
+                continue  # the memory of an ordinary computer with about as much
             return Device(UNIFIED, match)
     for match in by_mark[""]:
         total = _total_gib(match)

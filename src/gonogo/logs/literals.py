@@ -1,7 +1,6 @@
 """The literals of which every match of a regular expression holds at least one: what the fast scan looks for.
 
-Worked out from the parsed expression, so that whoever adds a signature need not name them. ASCII case of a pattern with
-(?i) is folded: such literals are to be looked for in lower-cased text.
+Worked out from the parsed expression, so that whoever adds a signature need not name them. What ignores case has none.
 """
 
 from __future__ import annotations
@@ -77,7 +76,7 @@ def _spelled(code: Any, argument: Any) -> frozenset[str] | None:
     if code == sre_constants.AT:  # ^, $, \b: nothing is matched by them
         return frozenset([""])
     if code == sre_constants.SUBPATTERN:
-        return _all_spelled(list(argument[-1]))
+        return None if argument[1] & re.IGNORECASE else _all_spelled(list(argument[-1]))
     if code == sre_constants.BRANCH:
         branches = [_all_spelled(list(branch)) for branch in argument[1]]
         found = frozenset().union(*(branch for branch in branches if branch is not None))
@@ -102,7 +101,7 @@ def _all_spelled(items: list[Any]) -> frozenset[str] | None:
 
 def _of_item(code: Any, argument: Any) -> frozenset[str] | None:
     if code == sre_constants.SUBPATTERN:
-        return _of_sequence(list(argument[-1]))
+        return None if argument[1] & re.IGNORECASE else _of_sequence(list(argument[-1]))
     if code in (sre_constants.MAX_REPEAT, sre_constants.MIN_REPEAT):
         least, _, body = argument
         return _of_sequence(list(body)) if least > 0 else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import io
 import os
+import select
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -39,18 +40,19 @@ def files_of(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
     found: list[Path] = []
+    os.scandir(path).close()  # PermissionError where it is closed to us
     for folder, folders, names in os.walk(path, onerror=None, followlinks=False):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             bare = name.lower()
             for ending in PACKED_ENDINGS:
                 bare = bare.removesuffix(ending)
-            if bare.endswith(LOG_ENDINGS) or ".log." in bare:
+            if (bare.endswith(LOG_ENDINGS) or ".log." in bare) and (Path(folder) / name).is_file():  # a pipe waits
                 found.append(Path(folder) / name)
         if len(found) > MOST_FILES:
             break
     if not found:
-        raise Unreadable(f"{path}: no log file in this folder ({', '.join(LOG_ENDINGS)})")
+        raise Unreadable(f"no log file in this folder ({', '.join(LOG_ENDINGS)})")
     return found[:MOST_FILES]
 
 
@@ -67,7 +69,7 @@ def blocks(stream: IO[bytes]) -> Iterator[bytes]:
 
     What was there is handed out as it comes: a pipe is not waited for until a block is full.
     """
-    read = getattr(stream, "read1", stream.read)
+    read = _reader(stream)
     head = b""
     while len(head) < 6:
         more = read(BLOCK_BYTES)
@@ -75,7 +77,7 @@ def blocks(stream: IO[bytes]) -> Iterator[bytes]:
             break
         head += more
     _refuse(head)
-    unpacked = _unpacked(head, stream)
+    unpacked = _unpacked(head, read)
     if unpacked is None:
         wide = _UTF_16.get(head[:2])
         plain = _stream(head, read)
@@ -83,7 +85,7 @@ def blocks(stream: IO[bytes]) -> Iterator[bytes]:
         return
     try:
         while True:
-            block = unpacked.read(BLOCK_BYTES)
+            block = unpacked.read1(BLOCK_BYTES)
             if not block:
                 return
             yield block
@@ -91,6 +93,18 @@ def blocks(stream: IO[bytes]) -> Iterator[bytes]:
         raise Unreadable(f"broken compression: {error}") from None
     except Exception as error:  # lzma.LZMAError, zlib.error, ZstdError: each library has its own
         raise Unreadable(f"broken compression: {error}") from None
+
+
+def _reader(stream: IO[bytes]) -> Callable[[int], bytes]:
+    """How to take what is there, at least a byte, nothing at the end."""
+    read: Callable[[int], bytes | None] = getattr(stream, "read1", stream.read)
+
+    def take(size: int) -> bytes:
+        while (data := read(size)) is None:  # a pipe that somebody set to not waiting
+            select.select([stream], [], [])
+        return data
+
+    return take
 
 
 def _stream(head: bytes, read: Callable[[int], bytes]) -> Iterator[bytes]:
@@ -120,23 +134,23 @@ def _refuse(head: bytes) -> None:
 class _Joined(io.RawIOBase):
     """What was read already, then the rest of the stream."""
 
-    def __init__(self, head: bytes, stream: IO[bytes]) -> None:
-        self._head, self._stream = head, stream
+    def __init__(self, head: bytes, read: Callable[[int], bytes]) -> None:
+        self._head, self._read = head, read
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
         wanted = len(buffer)
-        data = self._head[:wanted] or self._stream.read(wanted) or b""
+        data = self._head[:wanted] or self._read(wanted)
         self._head = self._head[wanted:]
         buffer[: len(data)] = data
         return len(data)
 
 
-def _unpacked(head: bytes, stream: IO[bytes]) -> Any:
+def _unpacked(head: bytes, read: Callable[[int], bytes]) -> Any:
     """A reader of the unpacked bytes; None for an input that is not packed. Raises Unreadable."""
-    whole = io.BufferedReader(_Joined(head, stream), 1 << 16)
+    whole = io.BufferedReader(_Joined(head, read), 1 << 16)
     if head.startswith(_GZIP):
         import gzip
 

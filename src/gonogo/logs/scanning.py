@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from gonogo.logs.cleaning import clean, cut, segments
+from gonogo.logs.cleaning import LIMIT_BYTES, clean, segments, uncoloured, window
 from gonogo.logs.finder import Finder
 
-BLOCK_BYTES = 1 << 22
+BLOCK_BYTES = 1 << 21
 #: A literal on this many lines tells nothing more: it is no longer looked for.
 ENOUGH_LINES = 5000
-#: A line longer than this is looked at in pieces.
-LONGEST_LINE_BYTES = 1 << 20
+#: A line longer than this is looked at in pieces, so much of each again with the next.
+LONGEST_LINE_BYTES, OVERLAP_BYTES = 1 << 16, 512
 
 
 class Line(NamedTuple):
@@ -39,43 +39,47 @@ class Scanner:
         self.bytes_read = self.lines_read = 0
 
     def scan(self, file: str, blocks: Iterable[bytes]) -> None:
-        """Read one input to its end."""
+        """Read one input to its end. Where reading breaks off, what was handed out has been looked at."""
         number, rest, before = 1, b"", self.lines_read
-        for block in blocks:
-            self.bytes_read += len(block)
-            data = rest + block if rest else block
-            end = data.rfind(b"\n") + 1
-            if end == 0 and len(data) < LONGEST_LINE_BYTES:
-                rest = data
-                continue
-            if end == 0:  # a piece of a very long line: what may begin at its end is seen again with the next
-                self._block(file, number, data)
-                rest = data[-512:]
-                continue
-            rest = data[end:]
-            number = self._block(file, number, data[:end])
-            self.lines_read = before + number - 1
-        if rest:
-            self._block(file, number, rest)
-            self.lines_read = before + number
+        try:
+            for block in blocks:
+                self.bytes_read += len(block)
+                data, rest = rest + block if rest else block, b""
+                end = data.rfind(b"\n") + 1
+                if end == 0 and len(data) < LONGEST_LINE_BYTES:
+                    rest = data
+                elif end == 0:  # a piece of a very long line: what may begin at its end is seen again with the next
+                    self._block(file, number, data)
+                    rest = data[-OVERLAP_BYTES:]
+                else:
+                    number = self._block(file, number, data[:end])
+                    self.lines_read = before + number - 1
+                    rest = data[end:]
+        finally:
+            if rest:
+                self._block(file, number, rest)
+                self.lines_read = before + number
 
     def _block(self, file: str, number: int, data: bytes) -> int:
         """Look at whole lines; returns the number of the line after them."""
-        counted, done = 0, -1
+        data = uncoloured(data)
+        counted, done, begin, stop = 0, 0, 0, -1
         for _, start, end in self._finder.places(data):
             if start < done:
-                continue  # that line has been looked at
-            begin = data.rfind(b"\n", 0, start) + 1
-            stop = data.find(b"\n", end)
-            stop = len(data) if stop < 0 else stop
-            number += data.count(b"\n", counted, begin)
-            counted = begin
-            self._line(file, number, data[begin:stop], start - begin, end - begin)
-            done = stop
+                continue  # that has been looked at
+            if start > stop:
+                begin = data.rfind(b"\n", 0, start) + 1
+                stop = data.find(b"\n", end)
+                stop = len(data) if stop < 0 else stop
+                number += data.count(b"\n", counted, begin)
+                counted = begin
+            first, last = window(start - begin, stop - begin)
+            self._line(file, number, data[begin + first : begin + last])
+            # Near the end of a window what follows is cut off: that is looked at again in the next.
+            done = stop if begin + last == stop else begin + last - LIMIT_BYTES // 4
         return number + data.count(b"\n", counted)
 
-    def _line(self, file: str, number: int, line: bytes, start: int, end: int) -> None:
-        whole = cut(line, start, end)
+    def _line(self, file: str, number: int, whole: bytes) -> None:
         for part in segments(whole):
             literals = {self._active[index] for index in self._finder.all_in(part)}
             if literals:

@@ -74,6 +74,7 @@ class Gathering:
         except BaseException:  # Ctrl-C: nothing that we started stays behind
             self.stop()
             raise
+        _reap_patiently()
         return [self._results[name] for name in self._chosen]
 
     def stop(self) -> None:
@@ -100,6 +101,8 @@ class Gathering:
                         self._start(lane.pending)
 
 
+#: An ending child needs a fraction of a millisecond; a machine that swaps, more.
+PATIENCE_SECONDS = 0.05
 #: Children that had not ended when we last looked: reaped whenever the next ones start.
 _LEFT_BEHIND: list[int] = []
 
@@ -112,6 +115,18 @@ def _reap() -> None:
             ended = True
         if ended:
             _LEFT_BEHIND.remove(pid)
+
+
+def _reap_patiently() -> None:
+    """Wait a moment for children that are on their way out, so that none is left to an init that never waits.
+
+    One that was given up on may be stuck in the kernel: it is not waited for.
+    """
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    _reap()
+    while _LEFT_BEHIND and time.monotonic() < deadline:
+        time.sleep(0.0002)
+        _reap()
 
 
 def _end_on_term() -> None:

@@ -21,7 +21,19 @@ _NAMES = frozenset(
 #: Parts of names whose values are nobody's business.
 _SECRET = ("TOKEN", "KEY", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL")
 #: Parts of names whose values name machines: MASTER_ADDR, VLLM_HOST_IP, SLURM_NODELIST, NCCL_COMM_ID, OLLAMA_ORIGINS.
-_ADDRESS = ("ADDR", "HOST", "NODELIST", "NODE_ALIASES", "COMM_ID", "SESSION_ID", "ORIGINS", "PROXY", "URL", "ENDPOINT")
+_ADDRESS = (
+    "ADDR",
+    "HOST",
+    "NODELIST",
+    "NODE_ALIASES",
+    "NODENAME",
+    "COMM_ID",
+    "SESSION_ID",
+    "ORIGINS",
+    "PROXY",
+    "URL",
+    "ENDPOINT",
+)
 #: What is kept of an address: that it is one, or that it leads back to this machine.
 SET, LOOPBACK = "set", "loopback"
 LIMIT_CHARACTERS = 200

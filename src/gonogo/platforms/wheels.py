@@ -13,6 +13,14 @@ from gonogo.units import version_parts
 INDEX = "https://download.pytorch.org/whl/"
 #: CUDA releases that PyTorch serves wheels for, at INDEX/cuNNN. Verified 2026-11.
 RELEASES = ((11, 8), (12, 6), (12, 8), (12, 9), (13, 0))
+#: The first and the last torch that an index has wheels of; None: still made. Source: pytorch.org, previous versions.
+SERVED = {
+    (11, 8): ((2, 0), (2, 7)),
+    (12, 6): ((2, 6), None),
+    (12, 8): ((2, 7), None),
+    (12, 9): ((2, 8), (2, 8)),
+    (13, 0): ((2, 9), None),
+}
 #: The oldest compute capability that a CUDA major still compiles for (its release notes; 12.8 and later warned of it).
 OLDEST_CAPABILITY = {13: (7, 5), 12: (5, 0), 11: (3, 5)}
 
@@ -47,9 +55,13 @@ def advice(python: Python, gpu: Gpu | Missing, platform: Platform) -> dict[str, 
         return {"no_wheel": f"no build of torch serves both a driver for CUDA {serves} and this GPU"}
     if (tag and not re.fullmatch(r"cu[0-9]{3}|cpu|rocm[0-9.]+", tag)) or not re.fullmatch(r"[0-9.]+", release or "0"):
         return {}
-    wheel = f"cu{fitting[-1][0]}{fitting[-1][1]}"
+    serving = [cuda for cuda in fitting if release and _serves(cuda, version_parts(release))]
+    newest = (serving or [cuda for cuda in fitting if SERVED[cuda][1] is None] or fitting)[-1]
+    wheel = f"cu{newest[0]}{newest[1]}"
     pip = f"{python.executable} -m pip install"
-    wanted = f"torch=={release}+{wheel}" if release else "torch"
+    # Where no index that fits has wheels of this torch, a newer one is the only way.
+    other = "--upgrade torch" if SERVED[newest][1] is None else "--force-reinstall torch"
+    wanted = f"torch=={release}+{wheel}" if serving else other
     again = "--force-reinstall " if wanted == f"torch=={version}" else ""  # the version is right, its files are not
     values = {"torch_install": f"{pip} {again}{wanted} --index-url {INDEX}{wheel}"}
     if tag:
@@ -57,6 +69,11 @@ def advice(python: Python, gpu: Gpu | Missing, platform: Platform) -> dict[str, 
     elif release:
         values["torch_reinstall"] = f"{pip} --force-reinstall torch=={version}"
     return values
+
+
+def _serves(cuda: tuple[int, int], torch: tuple[int, ...]) -> bool:
+    first, last = SERVED[cuda]
+    return torch[:2] >= first and (last is None or torch[:2] <= last)
 
 
 def _fitting(gpu: Gpu | Missing, platform: Platform) -> list[tuple[int, int]]:

@@ -18,6 +18,8 @@ from gonogo.platforms.identify import Platform
 
 #: Below this a sample says nothing about clocks and heat under load.
 LOAD_PERCENT = 80
+#: A clock before 2017 was never set.
+SENSIBLE_CLOCK = 1_500_000_000
 THERMAL = ("sw_thermal_slowdown", "hw_thermal_slowdown")
 #: "hw_slowdown" is set by heat, by the power brake and by a current that rose too fast: alone it does not say which.
 SLOWDOWN = (*THERMAL, "hw_slowdown", "hw_power_brake_slowdown")
@@ -211,8 +213,10 @@ def check_boots(
     cuts = [(boot, after) for after, boot in pairwise(recent) if boot.ending == "cut"]
     if not cuts:
         return
-    newest = recent[0].started_unix_seconds
-    since = max(_seconds(collected_at) or newest, newest) - CUT_DAYS * 86400
+    newest, now = recent[0].started_unix_seconds, _seconds(collected_at)
+    if now is not None and SENSIBLE_CLOCK < now < newest - 86400:
+        return  # boots of the future: a clock was wrong, so no date among them tells anything
+    since = max(now or newest, newest) - CUT_DAYS * 86400
     kinds = [
         (_cause(boots, boot, after, boot is recent[1]), boot, after)
         for boot, after in cuts

@@ -63,7 +63,8 @@ def _best(card: GpuDevice, groups: Sequence[Neighbour], holds: Holdings, plan: P
         yield Finding("G6.neighbours", INFO, f"{named}; MIG keeps instances apart", evidence)
         return
     growth, need = sum(item.growth_bytes for item in here), plan.need_bytes or 0
-    held, values = sum(on.get(index) or 0 for on in holds.by_pid.values()), {"pids": pids_of(here)}
+    held = sum(on.get(index) or 0 for on in holds.by_pid.values())
+    values = {"pids": pids_of(here) or ",".join(str(pid) for pid, on in holds.by_pid.items() if index in on)}
     if free is not None and growth + need > free and need <= free + held:
         text = f"{named}; {gib(free)} GiB are free and {gib(growth)} GiB more promised"
         if need:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from gonogo.finding import FAIL, HIGH, INFO, MEDIUM, PASS, SKIP, UNKNOWN, WARN, Finding
 from gonogo.gotchas.g06_other_processes import words
 from gonogo.gotchas.g06_other_processes.cards import on_cards, shared_card, without_cap
-from gonogo.gotchas.g06_other_processes.neighbours import Neighbour, holdings, neighbours, orphaned
+from gonogo.gotchas.g06_other_processes.neighbours import Neighbour, holdings, neighbours, orphaned, with_plain_programs
 from gonogo.gotchas.g06_other_processes.promises import IDLE, SMALL_BYTES, UNCAPPED, Judged, judge
 from gonogo.node.facts.missing import NOT_COLLECTED, NOT_FOUND, Missing, known
 from gonogo.node.facts.sections.container import Container
@@ -32,7 +32,7 @@ def check_neighbours(
     plan: Plan,
 ) -> Iterator[Finding]:
     """All about the neighbours in one go: each line depends on what the others leave."""
-    found = () if isinstance(processes, Missing) else known(processes.found) or ()
+    found = with_plain_programs([] if isinstance(processes, Missing) else known(processes.found) or (), processes, gpu)
     skipped = _not_judged(gpu, platform, bool(found))
     if skipped:
         yield Finding("G6.skipped", SKIP, skipped)
@@ -61,7 +61,8 @@ def check_neighbours(
         named = words.listed(words.strangers_in_words(large))
         unseen.append(f"on the GPU, but none of the programs that were found in /proc: {named}")
     if unseen:
-        yield Finding("G6.unknown", UNKNOWN, f"not all can be seen: {'; '.join(unseen)}")
+        values = {"unseen": ",".join(map(str, large))} if large else {}
+        yield Finding("G6.not-seen", UNKNOWN, f"not all can be seen: {'; '.join(unseen)}", values=values)
     elif not said and isinstance(processes, Missing):
         yield Finding("G6.skipped", SKIP, f"processes: {processes}")
     elif not said:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from gonogo.node.facts.missing import Missing, known
 from gonogo.node.facts.sections.gpu import Gpu, devices_of
-from gonogo.node.facts.sections.processes import Process
+from gonogo.node.facts.sections.processes import Process, Processes
 
 #: Who adopts the children of the dead. Shells adopt in containers and under WSL (vllm-project/vllm#55510).
 _ADOPTERS = (
@@ -67,6 +67,17 @@ def holdings(gpu: Gpu | Missing, found: Iterable[Process]) -> Holdings:
             if process.kind == "compute" and process.pid not in passed_over:
                 by_pid.setdefault(process.pid, {})[device.device_index] = known(process.memory_bytes)
     return Holdings(by_pid, bool(devices) and not any(isinstance(device.processes, Missing) for device in devices))
+
+
+def with_plain_programs(found: Sequence[Process], processes: Processes | Missing, gpu: Gpu | Missing) -> list[Process]:
+    """``found``, and what NVML lists and /proc shows without its being a known program: its memory counts all the same.
+
+    CUDA memory of unified pools is in no process's resident memory, so size alone does not find it in /proc.
+    """
+    there = set() if isinstance(processes, Missing) else set(known(processes.pids) or ())
+    named = {process.pid for process in found}
+    listed = dict.fromkeys(pid for pid in holdings(gpu, found).by_pid if pid in there and pid not in named)
+    return [*found, *(Process(pid, "other", "program") for pid in listed)]
 
 
 def neighbours(found: Iterable[Process], holds: Holdings, whole_machine: bool) -> list[Neighbour]:

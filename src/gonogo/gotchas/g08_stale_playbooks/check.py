@@ -26,7 +26,7 @@ def check_in_use(
     linked = _fast_link(network)
     rows = [row for row in known_rows if linked or row.code != "old-nccl"]
     found = [*dated.findings("G8", rows, versions, platform), *_newer(versions), *_old(collected_at)]
-    yield from found or [Finding("G8.skipped", SKIP, "no playbook, image or command named")]
+    yield from found or [Finding("G8.skipped", SKIP, "nothing in use is named in the dated data")]
 
 
 def _fast_link(network: Network | Missing) -> bool:

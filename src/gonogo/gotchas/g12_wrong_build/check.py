@@ -49,7 +49,7 @@ def check_hidden(gpu: Gpu, launch: Launch) -> Iterator[Finding]:
     if devices_of(gpu) and seen.number == 0:
         value = (known(launch.variables) or {}).get("CUDA_VISIBLE_DEVICES")
         text = f"CUDA_VISIBLE_DEVICES={value!r} hides every GPU: what is started from here computes on the CPU"
-        yield Finding("G12.gpus-hidden", INFO, text, (f"{len(devices_of(gpu))} GPU in NVML's list",))
+        yield Finding("G12.gpus-hidden", WARN, text, (f"{len(devices_of(gpu))} GPU in NVML's list",))
 
 
 def _evidence(torch: Torch) -> tuple[str, ...]:

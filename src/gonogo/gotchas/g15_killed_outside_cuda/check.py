@@ -38,7 +38,10 @@ class _Room(NamedTuple):
         words = [WORDS[purpose] for purpose in self.purposes]
         where = " and ".join(([", ".join(words[:-1])] if words[1:] else []) + words[-1:])
         share = 100 * self.available / self.total
-        return f"{self.available / GB:.1f} of {self.total / GB:.1f} GB free ({share:.1f} %) where {where} go"
+        digits = 1 if self.total >= GB else 3
+        verb = "is" if self.purposes == ("folder",) else "go"
+        size = f"{self.available / GB:.{digits}f} of {self.total / GB:.{digits}f} GB"
+        return f"{size} free ({share:.1f} %) where {where} {verb}"
 
 
 def check_disks(storage: Storage) -> Iterator[Finding]:
@@ -70,7 +73,8 @@ def _counts(place: Place) -> bool:
 
     A medium that nobody can write to has no room by nature (squashfs, a model store that is mounted read-only).
     """
-    if not known(place.total_bytes) or known(place.available_bytes) is None:
+    total, available = known(place.total_bytes), known(place.available_bytes)
+    if not total or available is None or not 0 <= available <= total:
         return False
     return place.purpose == "images" or known(place.writable) is not False
 

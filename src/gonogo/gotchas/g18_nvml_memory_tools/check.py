@@ -22,7 +22,8 @@ def check_tools(
     """By the versions of packages; what runs in other containers is not seen."""
     if not platform.unified_memory:
         has_gpu = platform.gpu_expected or platform.assumed
-        yield Finding("G18.skipped", SKIP, "this GPU has memory of its own" if has_gpu else "no NVIDIA GPU")
+        none = "no NVIDIA GPU" if platform.identity_known else "no NVIDIA GPU is known of"
+        yield Finding("G18.skipped", SKIP, "this GPU has memory of its own" if has_gpu else none)
         return
     found = list(dated.findings("G18", known_rows, versions, platform))
     yield from found

@@ -53,7 +53,7 @@ _UNITS = {
     "Gi": 30,
     "G": 30,
 }
-_FREE = re.compile(r"\b(?P<row>Mem|Swap):\s+(?P<figures>(?:[0-9]+(?:\.[0-9]+)?[KMGT]?i?B?\s*){3,6})$")
+_FREE = re.compile(r"\b(?P<row>Mem|Swap):(?P<figures>(?:\s+[0-9]+(?:\.[0-9]+)?[KMGT]?i?B?){3,6})\s*$")
 
 
 def section(lines: Sequence[Line]) -> tuple[dict[str, Any], list[int]]:
@@ -81,12 +81,12 @@ def _meminfo(text: str) -> dict[str, Any]:
 
 
 def _free(text: str) -> dict[str, Any]:
-    """Rows of free -h, -g, -m or without: figures with a unit each, or all in KiB."""
+    """Rows of free -h: figures with a unit each."""
     row = _FREE.search(text)
     if row is None:
         return {}
     figures = row["figures"].split()
-    if not any(figure[-1:] in "KMGTi" for figure in figures):
+    if all(figure[-1:].isdigit() for figure in figures):
         return {}  # bare numbers may be of any unit: -k, -m and -g look alike
     sizes = [_size(figure) for figure in figures]
     if row["row"] == "Swap" and len(sizes) >= 3:

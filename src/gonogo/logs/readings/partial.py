@@ -45,7 +45,7 @@ def read(lines: Sequence[Line], device: Device) -> Partial:
     torch, places["python"] = environment.torch_environment(lines)
     if torch:
         sections.update(_torch_sections(torch))
-    if device.unified:
+    if device.spark:
         sections["identity"] = SPARK
     found = {name: tuple(lines[place] for place in places.get(name, ())) for name in sections}
     return Partial(sections, found, rows.series(lines), tuple(lines))

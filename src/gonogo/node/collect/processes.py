@@ -18,6 +18,7 @@ BUDGET_SECONDS = 0.5
 #: Of programs that are nothing but Python only those are named that are large enough to hold a CUDA context and more.
 LARGE_BYTES = 512 << 20
 MAXIMUM = 256
+MAXIMUM_PIDS = 32768
 #: How far up a process's ancestors are followed: a worker of TensorRT-LLM has MPI's daemon between it and its server.
 GENERATIONS = 8
 _ORDER = (SERVER, WORKER, TRAINING, OTHER, OWN)
@@ -42,6 +43,7 @@ def collect(host: Host) -> Processes | Missing:
         host_namespace=kernel,
         hidden_from_us=hidden,
         complete=reading.complete,
+        pids=tuple(sorted(pids)[:MAXIMUM_PIDS]),
         found=tuple(found),
     )
 
@@ -72,6 +74,7 @@ class _Reading:
             or (not self._late() and self._status(pid).get("resident", 0) >= LARGE_BYTES)
         }
         chosen = sorted(large, key=lambda pid: self._rank(pid, large))[:MAXIMUM]
+        self.complete = self.complete and len(chosen) == len(large)
         return [self._process(pid, large) for pid in sorted(chosen)]
 
     def _late(self) -> bool:

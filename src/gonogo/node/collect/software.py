@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gonogo.node.facts.missing import NOT_FOUND, UNCOLLECTED, Missing
+from gonogo.node.facts.missing import FAILED, NOT_FOUND, UNCOLLECTED, Missing
 from gonogo.node.facts.sections.software import Software
 from gonogo.node.parse import dpkg
 from gonogo.node.ports.host import Host
@@ -18,6 +18,8 @@ _MODULE = re.compile(rb"/nvidia(?:-(?:current|tesla|legacy)[a-z0-9-]*|-open)?\.k
 def collect(host: Host) -> Software:
     """Each fact has its own reason: other distributions have no dpkg, containers no module folder."""
     packages = host.files.reduced(STATUS_FILE, dpkg.status, STATUS_LIMIT_BYTES)
+    if packages is None:
+        packages = Missing(FAILED, f"{STATUS_FILE} is not whole")
     lacking = isinstance(packages, Missing)
     return Software(
         packages=packages if lacking else packages["installed"],

@@ -25,7 +25,11 @@ def collect(host: Host) -> Storage:
 
 def _places(host: Host, environment: Mapping[str, str], user: int) -> Iterator[Place]:
     models = models_folder(environment, host.folder)
-    yield models if isinstance(models, Place) else _place(host, "models", _nearest(host, models))
+    if isinstance(models, Place):
+        yield models
+    else:
+        nearest = _nearest(host, models)
+        yield _place(host, "models", nearest) if nearest else _unknown(models, "the path goes through a file")
     images = _images_folder(host, environment, user)
     if images:
         yield _place(host, "images", images)
@@ -43,9 +47,14 @@ def _place(host: Host, purpose: str, path: str) -> Place:
 
 
 def _nearest(host: Host, path: str) -> str:
-    """The folder itself or the nearest above it that exists. One that may not be looked at stays as it is."""
+    """The folder itself or the nearest above it that exists; empty where a file or device is in the way.
+
+    One that may not be looked at stays as it is.
+    """
     while path not in ("", "/"):
         kind = host.files.kind(path)
+        if kind in ("file", "other"):
+            return ""
         if kind == "folder" or (isinstance(kind, Missing) and kind.reason != NOT_FOUND):
             return path
         path = os.path.dirname(path.rstrip("/"))
@@ -73,9 +82,13 @@ def models_folder(environment: Mapping[str, str], folder: str) -> str | Place:
     if path is not None and not path.startswith("/"):
         path = os.path.join(folder, path) if folder else None
     if path is None:
-        unknown = Missing(NOT_FOUND, "HOME or the working folder is not known")
-        return Place("models", wanted, unknown, unknown, unknown, unknown, unknown, unknown)
+        return _unknown(wanted, "HOME or the working folder is not known")
     return path
+
+
+def _unknown(path: str, why: str) -> Place:
+    unknown = Missing(NOT_FOUND, why)
+    return Place("models", path, unknown, unknown, unknown, unknown, unknown, unknown)
 
 
 def _expanded(path: str, environment: Mapping[str, str]) -> str | None:

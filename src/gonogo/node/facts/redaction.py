@@ -63,6 +63,8 @@ _ALWAYS = [
     r"[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}(?![0-9A-Fa-f])",
     r"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])",
     r"(?<![0-9A-Fa-f:])(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}(?![0-9A-Fa-f:])",
+    r"(?<=enx)[0-9a-f]{12}(?![0-9a-f])",  # names of network cards that hold their address
+    r"(?<=wlx)[0-9a-f]{12}(?![0-9a-f])",
 ]
 #: The value of a setting whose name says that it is secret.
 _SECRET = r"(?i)(?<![a-z])([a-z_-]*(?:password|passwd|secret|token|api_?key|access_?key)[a-z_-]*[=:] ?)([^\s'\"\0]{4,})"

@@ -15,17 +15,23 @@ UNFINISHED = ("half-installed", "unpacked", "half-configured")
 _INSTALLED = ("installed", "triggers-awaited", "triggers-pending")
 
 _START = b"\nPackage: "
-_STATUS = re.compile(rb"^Status: \S+ \S+ (\S+)", re.MULTILINE)
+_STATUS = re.compile(rb"^Status: \S+ (\S+) (\S+)", re.MULTILINE)
 _VERSION = re.compile(rb"^Version: (\S+)", re.MULTILINE)
 _WANTED = (*PREFIXES, *(name + b"\n" for name in NAMES))
 
 
-def status(content: bytes) -> dict[str, dict[str, str]]:
+def status(content: bytes) -> dict[str, dict[str, str]] | None:
     """``installed``: name to version; ``unfinished``: name to dpkg's state. Of the names above alone.
+
+    None for a file that is none of dpkg's, or was cut: dpkg itself is always in it, and its last paragraph has an end.
 
     The file has 2 to 6 MB: its paragraphs are found by their first line, and only the wanted ones are read. Of a name
     that is there for several architectures the first counts.
     """
+    if not content.endswith(b"\n") or (
+        b"\nPackage: dpkg\n" not in content and not content.startswith(b"Package: dpkg\n")
+    ):
+        return None
     found: dict[str, dict[str, str]] = {"installed": {}, "unfinished": {}}
     start = len(_START) - 1 if content.startswith(_START[1:]) else _after(content, 0)
     while start > 0:
@@ -47,8 +53,8 @@ def _read(paragraph: bytes, found: dict[str, dict[str, str]]) -> None:
     state, version = _STATUS.search(paragraph), _VERSION.search(paragraph)
     if state is None:
         return
-    word = state.group(1).decode("ascii", "replace")
-    if word in UNFINISHED:
-        found["unfinished"].setdefault(name, word)
+    flag, word = (part.decode("ascii", "replace") for part in state.groups())
+    if word in UNFINISHED or (flag == "reinstreq" and word in _INSTALLED):
+        found["unfinished"].setdefault(name, word if word in UNFINISHED else flag)
     elif word in _INSTALLED and version is not None:
         found["installed"].setdefault(name, version.group(1).decode("utf-8", "replace"))

@@ -21,7 +21,9 @@ def render(read: Read, style: Style) -> str:
         lines += ["Nothing known was found.", ""]
     if read.outcome.notes:
         lines += ["Harmless, or a consequence:", ""]
-        lines += [f"- {_code(redactor.text(note.text))}: {_plain(note.says)}" for note in read.outcome.notes]
+        lines += [
+            f"- {_code(redactor.text(note.text))}: {_plain(redactor.text(note.says))}" for note in read.outcome.notes
+        ]
         lines.append("")
     lines.append(f"Read: {read.lines_read} lines, {read.bytes_read} bytes, {len(read.files)} inputs.")
     return "\n".join(lines) + "\n"
@@ -52,6 +54,7 @@ def _code(text: str) -> str:
 
 def _plain(text: str) -> str:
     """Text in which nothing is markup or a mention."""
+    text = printable(text)
     for mark in "\\`*_<>#|@[]":
         text = text.replace(mark, f"\\{mark}" if mark != "@" else "@\u200b")
-    return printable(text) if "\u200b" not in text else text
+    return text

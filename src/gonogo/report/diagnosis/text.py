@@ -30,7 +30,7 @@ def render(read: Read, style: Style) -> str:
     if notes:
         lines += ["", "harmless, or a consequence:"] if lines else ["harmless:"]
         for note in notes if style.verbose else notes[:MOST_NOTES]:
-            lines += [f"  {_place(note.file, note.line)}: {printable(note.text)[:160]}", f"    {note.says}"]
+            lines += [f"  {_place(note.file, note.line)}: {printable(note.text)[:160]}", f"    {printable(note.says)}"]
         if len(notes) > MOST_NOTES and not style.verbose:
             lines.append(f"  ... and {len(notes) - MOST_NOTES} more (-v)")
     lines += ["", *_read(read)] if lines else _read(read)
@@ -42,7 +42,7 @@ def _diagnosis(item: Diagnosis, place: int, style: Style) -> Iterator[str]:
     if item.if_device:
         yield f"  if this is a machine with {item.if_device} memory: the log does not name its device"
     if item.text:
-        yield from textwrap.wrap(item.text, style.width, initial_indent="  ", subsequent_indent="  ")
+        yield from textwrap.wrap(printable(item.text), style.width, initial_indent="  ", subsequent_indent="  ")
     for row in item.evidence if style.verbose else item.evidence[:4]:
         yield f"  {_place(row.file, row.line)}: {printable(row.text)[:400]}"
     for number, step in enumerate(item.fix):
@@ -51,9 +51,9 @@ def _diagnosis(item: Diagnosis, place: int, style: Style) -> Iterator[str]:
 
 
 def _step(label: str, step: FixStep, style: Style) -> Iterator[str]:
-    yield f"  {label}{step.step}"
+    yield f"  {label}{printable(step.step)}"
     undo = f", undo: {step.undo}" if step.undo else ""
-    yield f"         ({_EFFECT.get(step.impact, step.impact)}{undo})"
+    yield f"         ({_EFFECT.get(step.impact, step.impact)}{printable(undo)})"
 
 
 def _place(file: str, line: int) -> str:

@@ -42,4 +42,5 @@ class Processes(NamedTuple):
     host_namespace: bool | Missing = UNCOLLECTED
     hidden_from_us: bool | Missing = UNCOLLECTED
     complete: bool | Missing = UNCOLLECTED
+    pids: tuple[int, ...] | Missing = UNCOLLECTED  # of every process seen, also of those that are none of ours
     found: tuple[Process, ...] | Missing = UNCOLLECTED
