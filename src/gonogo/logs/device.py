@@ -112,6 +112,8 @@ def told_by(matcher: Matcher) -> Device:
         if total is not None and 119.0 <= total <= 123.5:  # a Spark, or a Jetson Thor
             if "total_kb" in match.groups and by_mark["x86_64"] and not by_mark["aarch64"]:
                 continue  # the memory of an ordinary computer with about as much
+            if "total_gib" in match.groups and not re.search("GPU|device|CUDA|total|emory", match.text):
+                continue  # so far of so much, of anything
             return Device(UNIFIED, match)
     for match in by_mark[""]:
         total = _total_gib(match)

@@ -42,6 +42,7 @@ class Matcher:
         self._index: dict[str, int] = {}
         self._places: dict[str, int] = {}
         self._found: dict[int, list[Match]] = {}
+        self._dropped: dict[int, list[int]] = {}  # the order of matches that are not kept
         self._base = 0
         for pattern, literals in patterns:
             self._add(pattern, literals)
@@ -82,7 +83,7 @@ class Matcher:
         kept = self._found.setdefault(index, [])
         kept.append(Match(line.file, line.number, self._base + line.number, line.text, groups))
         if len(kept) > KEPT_FIRST + KEPT_LAST:
-            del kept[KEPT_FIRST]
+            self._dropped.setdefault(index, []).append(kept.pop(KEPT_FIRST).order)
 
     def of(self, pattern: str) -> list[Match]:
         """The kept matches of a pattern, in order."""
@@ -113,18 +114,21 @@ class Matcher:
         return tuple(met)
 
     def _meets(self, condition: Condition, match: Match) -> Match | None:
+        """The line that meets it; the match itself where that line is not kept."""
         for other in self.of(condition.pattern):
-            distance = other.order - match.order
-            if condition.place == "same-line" and distance != 0:
-                continue
-            if condition.place == "before" and distance > 0:
-                continue
-            if condition.place == "after" and distance < 0:
-                continue
-            if condition.within and abs(distance) > condition.within:
-                continue
-            return other
-        return None
+            if _stands(condition, other.order - match.order):
+                return other
+        dropped = self._dropped.get(self._index.get(condition.pattern, -1), ())
+        return match if any(_stands(condition, order - match.order) for order in dropped) else None
+
+
+def _stands(condition: Condition, distance: int) -> bool:
+    """Whether so many lines further on (before: negative) is where the condition wants it."""
+    if condition.place == "same-line" and distance != 0:
+        return False
+    if (condition.place == "before" and distance > 0) or (condition.place == "after" and distance < 0):
+        return False
+    return not condition.within or abs(distance) <= condition.within
 
 
 def _within(bound: Bound, groups: dict[str, str]) -> bool:
