@@ -32,6 +32,8 @@ def of_readings(lines: Sequence[Line], device: Device) -> list[Diagnosis]:
     if partial.series and not device.discrete:
         platform = Platform(catalogue.profiles()[SPARK] if device.spark else GENERIC)
         for item in judge_series(partial.series, platform):
+            if rank(item.status) < rank(WARN):
+                continue
             places = [int(place) for place in item.evidence]
             found.append(_of_finding(item, [partial.series_lines[place] for place in places]))
     return found
@@ -52,4 +54,6 @@ def _of_finding(item: Finding, lines: Sequence[Line]) -> Diagnosis:
     entry = catalogue.gotchas()[item.gotcha]
     title = entry.get("code", {}).get(item.code.partition(".")[2], {}).get("title", entry["title"])
     evidence = tuple(Evidence(line.file, line.number, line.text) for line in lines)
-    return Diagnosis(item.gotcha, item.code, title, item.confidence, evidence, item.fix, item.message)
+    return Diagnosis(
+        item.gotcha, item.code, title, item.confidence, evidence, item.fix, item.message, confirm=entry["check"]
+    )

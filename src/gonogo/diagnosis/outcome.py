@@ -27,6 +27,7 @@ class Diagnosis(NamedTuple):
     fix: tuple[FixStep, ...] = ()
     text: str = ""
     if_device: str = ""
+    confirm: str = ""  # how to make sure of it
 
 
 class Note(NamedTuple):

@@ -61,6 +61,7 @@ def _diagnosis(sighting: Sighting, device: devices.Device) -> Diagnosis:
         _steps(code, {**match.groups}),
         _sentence(signature.text, match.groups),
         signature.device if unsure else "",
+        entry["check"],
     )
 
 

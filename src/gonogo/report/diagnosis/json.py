@@ -38,6 +38,7 @@ def _diagnosis(item: Diagnosis) -> dict[str, object]:
         "confidence": item.confidence,
         "text": item.text,
         "if_device": item.if_device or None,
+        "confirm": item.confirm,
         "evidence": [{"file": row.file, "line": row.line, "text": row.text} for row in item.evidence],
         "fix": [{"step": step.step, "impact": step.impact, "undo": step.undo} for step in item.fix],
     }

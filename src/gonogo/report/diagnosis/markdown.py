@@ -41,7 +41,8 @@ def _diagnosis(item: Diagnosis, redactor: Redactor, style: Style) -> list[str]:
         lines.append(
             f"{number}. {_plain(redactor.text(step.step))} (impact: {step.impact}{_plain(redactor.text(undo))})"
         )
-    return [*lines, ""] if item.fix else lines
+    lines += [""] if item.fix else []
+    return [*lines, f"To confirm: {_plain(item.confirm)}", ""] if item.confirm else lines
 
 
 def _block(text: str, line: int) -> str:

@@ -47,6 +47,15 @@ def _diagnosis(item: Diagnosis, place: int, style: Style) -> Iterator[str]:
         yield f"  {_place(row.file, row.line)}: {printable(row.text)[:400]}"
     for number, step in enumerate(item.fix):
         yield from _step("first: " if number == 0 else "then:  ", step, style)
+    if item.confirm:
+        yield from textwrap.wrap(
+            f"to confirm: {item.confirm}",
+            style.width,
+            initial_indent="  ",
+            subsequent_indent="  ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
     yield f"  more: gonogo explain {item.gotcha}"
 
 
