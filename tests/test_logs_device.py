@@ -206,6 +206,11 @@ def test_every_match_of_a_mark_holds_one_of_its_literals() -> None:
                 assert any(literal in line for literal in literals), (pattern, line)
 
 
+def test_figures_too_large_for_any_machine() -> None:
+    for form in ("MemTotal: {} kB", "Total VRAM {} MB", "GPU 0 has a total capacity of {} GiB", 'total="{} GiB"'):
+        assert told(form.format("9" * 400)) in (device.Device(), told(form.format("9" * 9)))
+
+
 @given(st.text(max_size=200))
 def test_any_text(text: str) -> None:
     assert told(text).memory in ("", "unified", "discrete")

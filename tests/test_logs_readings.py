@@ -64,7 +64,8 @@ def test_meminfo_by_hand() -> None:
     found = section(
         "node0: MemTotal:       125513472 kB\nnode0: MemFree:          1024 kB\n[1] MemAvailable:   104857600 kB\n"
         "Cached:         83886080 kB\nSwapCached:     77 kB\nSwapTotal:      16777212 kB\nSwapFree:              0 kB\n"
-        "HugePages_Total:      12\nHugePages_Free:       10\nHugepagesize:       2048 kB\nCmaTotal:  65536 kB\nCmaFree: 4 kB"
+        "HugePages_Total:      12\nHugePages_Free:       10\nHugepagesize:       2048 kB\n"
+        "CmaTotal:  65536 kB\nCmaFree: 4 kB"
     )
     assert found == {
         "total_bytes": 125513472 * 1024,
@@ -93,7 +94,8 @@ def test_meminfo_by_hand() -> None:
         ("MemTotal:       1255134", {}),  # cut off in the middle
         ("Cached: 3 packages", {}),
         ("MemTotal: -5 kB", {}),
-        ("MemTotal: 99999999999999999999999 kB", {"total_bytes": 99999999999999999999999 * 1024}),
+        (f"MemTotal: {'9' * 400} kB", {}),
+        (f"Mem: {'9' * 400}Gi 12Gi 1Gi 8Mi 105Gi 106Gi", {}),
         # free -h
         (
             "Mem:           119Gi        12Gi       1.5Gi       8.0Mi       105Gi       106Gi",
@@ -270,7 +272,7 @@ def test_the_build_as_facts(version: str, cuda: str, fact: object) -> None:
     assert (python.torch.version, python.torch.cuda) == (version, fact)
     assert isinstance(gpu, Gpu)
     assert gpu.driver_version == "580.95.05"
-    assert [line.number for line in read.lines["python"]][:2] == [2, 4][: len(read.lines["python"])]
+    assert read.lines["python"][0].number == 2
     assert set(read.sections) == {"python", "gpu"}
 
 

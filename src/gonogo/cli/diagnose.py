@@ -11,6 +11,7 @@ from typing import IO
 
 from gonogo import diagnosis
 from gonogo.cli import INTERRUPTED, UsageError, _progress, _streams
+from gonogo.diagnosis import parallel
 from gonogo.logs import opening
 from gonogo.logs.device import Device
 from gonogo.report import diagnosis as formats
@@ -79,8 +80,7 @@ def _read(options: argparse.Namespace, reader: diagnosis.Reader) -> tuple[list[s
         for name, open_ in _inputs(options):
             current, before = name, reader.bytes_read
             try:
-                with open_() as stream:
-                    reader.read(name, _progress.shown(opening.blocks(stream), name))
+                _read_one(name, open_, reader)
             except (OSError, opening.Unreadable) as error:
                 part = reader.bytes_read > before  # what was handed out before it broke is worth as much as ever
                 end = " to its end" if part else ""
@@ -92,6 +92,18 @@ def _read(options: argparse.Namespace, reader: diagnosis.Reader) -> tuple[list[s
         _streams.write_error("gonogo diagnose: interrupted; this is of what was read so far")
         return [*files, current] if current else files, problems, True
     return files, problems, False
+
+
+def _read_one(name: str, open_: Callable[[], IO[bytes]], reader: diagnosis.Reader) -> None:
+    """One input, a large plain file by several processes. Raises OSError, Unreadable."""
+    if isinstance(open_, partial) and open_.func is opening.open_file:
+        path = open_.args[0]
+        parts = parallel.parts_of(path)
+        if len(parts) > 1 and opening.is_plain(path):
+            reader.read_in_parts(name, path, parts)
+            return
+    with open_() as stream:
+        reader.read(name, _progress.shown(opening.blocks(stream), name))
 
 
 def _refused(error: Exception) -> IO[bytes]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from pathlib import Path
 
 from gonogo import catalogue
-from gonogo.diagnosis import judging, weighing
+from gonogo.diagnosis import judging, parallel, weighing
 from gonogo.diagnosis.outcome import Diagnosis, Evidence, Note, Outcome
 from gonogo.logs import cleaning, device
 from gonogo.logs.matching import Matcher, patterns_of
@@ -38,6 +39,7 @@ class Reader:
         self._of_readings = frozenset(literals.index(text) for text in partial.LITERALS)
         self._of_patterns = len(self._matcher.literals)
         self._lines: list[Line] = []
+        self._literals = literals
         self._scanner = Scanner(literals, self._take)
 
     @property
@@ -64,6 +66,21 @@ class Reader:
             self._matcher.next_file(self.lines_read - lines)
             if len(small) <= SMALL_BYTES:
                 self._lines[before:] = islice(_all_lines(file, bytes(small)), MOST_LINES - before)
+
+    def read_in_parts(self, file: str, path: Path, parts: Sequence[parallel.Part]) -> None:
+        """Read a large plain file with a process for each part beyond the first. Raises OSError."""
+        before, waiting = self.lines_read, [parallel.Child(path, part, self._literals) for part in parts[1:]]
+        try:
+            self._scanner.scan(file, parallel.blocks_of(path, parts[0]))
+            while waiting:
+                size, count = waiting[0].lines(file, self.lines_read - before, self._take)
+                waiting.pop(0)
+                self._scanner.bytes_read += size
+                self._scanner.lines_read += count
+        finally:
+            for child in waiting:
+                child.stop()
+            self._matcher.next_file(self.lines_read - before)
 
     def _take(self, line: Line) -> None:
         if line.literals & self._of_readings and len(self._lines) < MOST_LINES:

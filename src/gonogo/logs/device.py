@@ -57,8 +57,8 @@ _MARKS = (
         ("Jetson", "AGX Orin", "AGX Thor", "NVIDIA Thor"),
     ),
     (
-        r"(?:total capaci?ty of |GPU [0-9]; |/|total=\")(?P<total_gib>[0-9]+(?:\.[0-9]+)?) ?GiB"
-        r"|MemTotal: +(?P<total_kb>[0-9]+) kB|Total VRAM (?P<total_mb>[0-9]+) MB",
+        r"(?:total capaci?ty of |GPU [0-9]; |/|total=\")(?P<total_gib>[0-9]{1,9}(?:\.[0-9]{1,9})?) ?GiB"
+        r"|MemTotal: +(?P<total_kb>[0-9]{1,15}) kB|Total VRAM (?P<total_mb>[0-9]{1,12}) MB",
         "",
         ("total capacity of ", "total capacty of ", "(GPU 0; ", " GiB)", "GiB/", "MemTotal:", "Total VRAM ", 'total="'),
     ),

@@ -64,6 +64,15 @@ def open_file(path: Path) -> IO[bytes]:
     return path.open("rb", buffering=0)
 
 
+def is_plain(path: Path) -> bool:
+    """A file of text that is read as it stands. Raises OSError, and Unreadable for what is known to be no text."""
+    with open_file(path) as stream:
+        head = stream.read(8192)
+    _refuse(head)
+    packed = head.startswith((_GZIP, _XZ, _BZIP2, _ZSTD))
+    return path.is_file() and not packed and head[:2] not in _UTF_16
+
+
 def blocks(stream: IO[bytes]) -> Iterator[bytes]:
     """The bytes of ``stream``, unpacked where they are packed. Raises Unreadable for broken packing.
 

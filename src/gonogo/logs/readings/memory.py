@@ -22,7 +22,7 @@ LITERALS = (
 
 _MEMINFO = re.compile(
     r"\b(?P<key>MemTotal|MemFree|MemAvailable|Cached|Shmem|SwapTotal|SwapFree|CmaTotal|CmaFree|HugePages_Total|HugePages_Free|"
-    r"Hugepagesize):\s+(?P<value>[0-9]+(?:\.[0-9]+)?)\s*(?P<unit>kB|KiB|MB|MiB|GB|GiB|Gi|Mi|G)?"
+    r"Hugepagesize):\s+(?P<value>[0-9]{1,15}(?:\.[0-9]{1,9})?)\s*(?P<unit>kB|KiB|MB|MiB|GB|GiB|Gi|Mi|G)?"
 )
 _FIELDS = {
     "MemTotal": "total_bytes",
@@ -53,7 +53,7 @@ _UNITS = {
     "Gi": 30,
     "G": 30,
 }
-_FREE = re.compile(r"\b(?P<row>Mem|Swap):(?P<figures>(?:\s+[0-9]+(?:\.[0-9]+)?[KMGT]?i?B?){3,6})\s*$")
+_FREE = re.compile(r"\b(?P<row>Mem|Swap):(?P<figures>(?:\s+[0-9]{1,15}(?:\.[0-9]{1,9})?[KMGT]?i?B?){3,6})\s*$")
 
 
 def section(lines: Sequence[Line]) -> tuple[dict[str, Any], list[int]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from gonogo.diagnosis import Diagnosis
 from gonogo.node.facts.redaction import Redactor, redactor_for_this_machine
 from gonogo.printable import printable
@@ -9,6 +11,11 @@ from gonogo.report import Style
 from gonogo.report.diagnosis import Read
 
 MOST_CHARACTERS = 400
+_MARKUP = re.compile(r"[\\`*_<>#|\[\]~$&]")
+#: What begins a list or underlines a heading, where it stands first.
+_LIST = re.compile(r"^([0-9]*)([-+=.)])")
+#: GitHub looks for these in the text as it is shown.
+_REFERENCE = re.compile(r"@|#(?=[0-9])")
 
 
 def render(read: Read, style: Style) -> str:
@@ -54,8 +61,7 @@ def _code(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text in which nothing is markup or a mention."""
-    text = printable(text)
-    for mark in "\\`*_<>#|@[]":
-        text = text.replace(mark, f"\\{mark}" if mark != "@" else "@\u200b")
-    return text
+    """Text in which nothing is markup, a mention or a reference to an issue."""
+    text = _MARKUP.sub(r"\\\g<0>", printable(text).strip())
+    text = _LIST.sub(r"\1\\\2", text)
+    return _REFERENCE.sub("\\g<0>\u200b", text)
