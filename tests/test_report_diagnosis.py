@@ -20,6 +20,7 @@ from gonogo import schemas
 from gonogo.diagnosis import Diagnosis, Evidence, Note, Outcome
 from gonogo.finding import CONFIDENCES, FixStep
 from gonogo.logs.device import Device
+from gonogo.printable import printable
 from gonogo.report import Style
 from gonogo.report.diagnosis import Read, names, renderer
 
@@ -103,7 +104,7 @@ READS = st.builds(
     problems=st.lists(TEXTS, max_size=2).map(tuple),
     interrupted=st.booleans(),
 )
-STYLES = st.builds(Style, verbose=st.booleans(), color=st.booleans(), width=st.integers(1, 140))
+STYLES = st.builds(Style, verbose=st.booleans(), color=st.booleans(), width=st.integers(0, 140))
 
 
 def rendered(name: str, read: Read, style: Style = Style()) -> str:  # noqa: B008
@@ -123,14 +124,14 @@ def test_the_formats() -> None:
         assert renderer(name) is None
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(READS, STYLES)
 def test_nothing_raw_reaches_a_terminal_or_a_page(read: Read, style: Style) -> None:
     for name in ("text", "markdown"):
         text = rendered(name, read, style)
         assert text.endswith("\n")
-        own = "\u200b" if name == "markdown" else ""  # which keeps @ and #1 from being links
-        for letter in text.replace("\n", "").replace(own, "") if own else text.replace("\n", ""):
+        # Markdown has one of its own, which keeps @ and #1 from being links.
+        for letter in text.replace("\u200b" if name == "markdown" else "\n", "").replace("\n", ""):
             assert unicodedata.category(letter) not in ("Cc", "Cs", "Zl", "Zp"), repr(letter)
             assert letter not in "\u200b\u200e\u200f\ufeff"
             assert unicodedata.bidirectional(letter) not in (
@@ -144,10 +145,9 @@ def test_nothing_raw_reaches_a_terminal_or_a_page(read: Read, style: Style) -> N
                 "FSI",
                 "PDI",
             )
-        assert text.isprintable() or "\n" in text
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(READS, STYLES)
 def test_json_is_as_the_schema_says(read: Read, style: Style) -> None:
     text = rendered("json", read, style)
@@ -169,6 +169,7 @@ def test_json_is_as_the_schema_says(read: Read, style: Style) -> None:
 
 # -- markdown ---------------------------------------------------------------------------------------------------------
 
+PRINTABLE = st.characters(min_codepoint=32, max_codepoint=126)
 BLOCKS = {"heading_open", "heading_close", "paragraph_open", "paragraph_close", "inline", "fence"}
 LISTS = {f"{kind}_list_{end}" for kind in ("bullet", "ordered") for end in ("open", "close")} | {
     "list_item_open",
@@ -176,7 +177,7 @@ LISTS = {f"{kind}_list_{end}" for kind in ("bullet", "ordered") for end in ("ope
 }
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(READS)
 def test_markdown_holds_no_markup_of_others(read: Read) -> None:
     text = rendered("markdown", read)
@@ -191,15 +192,14 @@ def test_markdown_holds_no_markup_of_others(read: Read) -> None:
         assert not re.search(r"@(?!\u200b)|#[0-9]", shown)  # as GitHub finds them in what is shown
 
 
-@given(TEXTS)
+@given(st.one_of(st.sampled_from([text for text in HOSTILE if text.isprintable()]), st.text(PRINTABLE, max_size=40)))
 def test_markdown_shows_the_text_as_it_is(text: str) -> None:
-    # Nothing is lost by masking: what a reader of the page sees is the sentence, escapes of controls apart.
-    tokens = markdown_it.MarkdownIt("commonmark").parse(rendered("markdown", one(text=f"x {text} y")))
-    shown = "".join(child.content for token in tokens for child in token.children or ())
-    plain = "".join(letter for letter in text if unicodedata.category(letter)[0] in "LNPS" and letter != "\\")
-    assert (
-        plain in re.sub(r"\\x..|\\u....|[\\\s\u200b]|[^\S]", "", shown) or not text.isascii() or not text.isprintable()
-    )
+    # What a reader of the page sees is the sentence; a backslash too many would be in a command that is copied.
+    for read in (one(text=f"{text} y"), one(fix=(FixStep(f"{text} y", "none"),))):
+        tokens = markdown_it.MarkdownIt("commonmark").parse(rendered("markdown", read))
+        inline = [token.children for token in tokens if token.type == "inline"][1]
+        shown = "".join(child.content for child in inline or ()).replace("\u200b", "")
+        assert shown.split()[: len(f"{text} y".split())] == f"{text} y".split()
 
 
 def test_markdown_masks_what_is_private(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -262,8 +262,10 @@ def test_nothing_found_says_what_was_read() -> None:
     assert "56 lines, 1234 bytes, 1 inputs" in rendered("markdown", nothing)
 
 
-@given(st.text(st.characters(blacklist_categories=["Cs"]), min_size=1, max_size=300), st.integers(10, 140))
+@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=300), st.integers(0, 140))
 def test_a_long_sentence_is_wrapped_and_whole(text: str, width: int) -> None:
-    lines = rendered("text", one(text=f"a {text} z"), Style(width=width)).splitlines()
-    assert "z" in "".join(lines[1:-3])
-    assert all(len(line) <= max(width, 10) or " " not in line.strip() for line in lines[1:-3])
+    # A terminal of no width at all is one that does not know its own.
+    lines = rendered("text", one(text=f"a {text} z"), Style(width=width)).split("\n")
+    sentence = lines[1 : lines.index("  a.log:7: the line")]
+    assert "".join("".join(sentence).split()) == "".join(printable(f"a {text} z").split())
+    assert all(len(line) <= max(width, 40) for line in sentence)

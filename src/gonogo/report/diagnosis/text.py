@@ -12,6 +12,8 @@ from gonogo.report import Style
 from gonogo.report.diagnosis import Read
 
 MOST_NOTES = 8
+#: In fewer columns than the indentation textwrap never ends.
+NARROWEST = 40
 _EFFECT = {
     "none": "changes nothing",
     "transient": "until a restart",
@@ -42,7 +44,9 @@ def _diagnosis(item: Diagnosis, place: int, style: Style) -> Iterator[str]:
     if item.if_device:
         yield f"  if this is a machine with {item.if_device} memory: the log does not name its device"
     if item.text:
-        yield from textwrap.wrap(printable(item.text), style.width, initial_indent="  ", subsequent_indent="  ")
+        yield from textwrap.wrap(
+            printable(item.text), max(style.width, NARROWEST), initial_indent="  ", subsequent_indent="  "
+        )
     for row in item.evidence if style.verbose else item.evidence[:4]:
         yield f"  {_place(row.file, row.line)}: {printable(row.text)[:400]}"
     for number, step in enumerate(item.fix):
@@ -50,7 +54,7 @@ def _diagnosis(item: Diagnosis, place: int, style: Style) -> Iterator[str]:
     if item.confirm:
         yield from textwrap.wrap(
             f"to confirm: {item.confirm}",
-            style.width,
+            max(style.width, NARROWEST),
             initial_indent="  ",
             subsequent_indent="  ",
             break_long_words=False,
