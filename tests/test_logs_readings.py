@@ -114,6 +114,7 @@ def test_meminfo_by_hand() -> None:
         ("Mem:       125513472    12582912     1048576        8192   110100480   111149056", {}),
         ("Swap:              0           0           0", {}),
         ("Mem:           119Gi        12Gi", {}),  # cut off
+        ("Mem:           119Gi        12Gi       1.5Gi       8.0Mi", {}),
         ("Mem:           119Gi        12Gi       1.5Gi and more", {}),
         ("Mem: usage is 119Gi", {}),
     ],

@@ -169,14 +169,14 @@ def test_every_place_of_a_long_line_is_looked_at(length: int, size: int, engine:
     assert scanner.lines_read == 3
 
 
-@given(st.integers(0, 130_000), st.integers(1, 90_000))
-@settings(max_examples=60, deadline=None)
-def test_what_follows_a_literal_in_a_long_line_is_there(place: int, size: int) -> None:
-    # A pattern needs what stands around its literal, wherever pieces and windows end.
+@pytest.mark.parametrize("edge", [cleaning.LIMIT_BYTES, scanning.LONGEST_LINE_BYTES + 1000])
+@pytest.mark.parametrize("back", range(0, 40, 3))
+def test_what_stands_around_a_literal_in_a_long_line_is_there(edge: int, back: int) -> None:
+    # A pattern needs that, wherever the first window and the first piece end.
     text = b"<before>CUDA error<after>"
-    line = b"Xid " + b"." * place + text + b"." * 5000
-    lines, _ = scanned([line[at : at + size] for at in range(0, len(line), size)])
-    assert any("<before>CUDA error<after>" in line.text for line in lines)
+    line = b"Xid ".ljust(edge - back, b".") + text + b"." * 90_000
+    lines, _ = scanned([line[at : at + edge] for at in range(0, len(line), edge)])
+    assert any(text.decode() in line.text for line in lines)
 
 
 def test_a_progress_bar_is_taken_apart() -> None:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from gonogo.logs.cleaning import LIMIT_BYTES, clean, segments, uncoloured, window
 from gonogo.logs.finder import Finder
 
-BLOCK_BYTES = 1 << 21
+BLOCK_BYTES = 1 << 20
 #: A literal on this many lines tells nothing more: it is no longer looked for.
 ENOUGH_LINES = 5000
 #: A line longer than this is looked at in pieces, so much of each again with the next.

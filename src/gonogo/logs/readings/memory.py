@@ -76,7 +76,7 @@ def _meminfo(text: str) -> dict[str, Any]:
         if key.startswith("HugePages_"):
             found[_FIELDS[key]] = int(float(row["value"]))
         elif unit:
-            found[_FIELDS[key]] = int(float(row["value"]) * (1 << (10 if unit == "kB" else _UNITS[unit])))
+            found[_FIELDS[key]] = int(float(row["value"]) * (1 << _UNITS[unit]))
     return found
 
 
