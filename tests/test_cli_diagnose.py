@@ -67,6 +67,7 @@ def test_found_and_not_found(gonogo: Run) -> None:
         (["-", "--facts", "/dev/null"], "no complete JSON"),
         (["missing.log"], "missing.log"),
         (["-", "--nonsense"], "--nonsense"),
+        (["-", ""], "empty name"),
         (["-", "--output", "nowhere/result"], "cannot write"),
     ],
 )
@@ -97,6 +98,14 @@ def test_formats_and_output(gonogo: Run, tmp_path: Path) -> None:
     assert "### G1: " in gonogo("diagnose", "-", "--format", "markdown", input=NO_RUNTIME).stdout
 
 
+def test_the_result_does_not_replace_the_log(gonogo: Run, tmp_path: Path) -> None:
+    (tmp_path / "log").write_text(NO_RUNTIME)
+    (tmp_path / "link").symlink_to("log")
+    for target in ("log", "./link"):
+        refused(gonogo("diagnose", "log", "--output", target, cwd=tmp_path), "is one of the logs")
+    assert (tmp_path / "log").read_text() == NO_RUNTIME
+
+
 def test_verbose_shows_all_evidence_and_notes(gonogo: Run) -> None:
     remark = "Found GPU0 NVIDIA GB10 which is of cuda capability 12.1.\n"
     rows = "".join(f"2026/11/30 10:00:{n:02}.000, 611 MHz, 96 %, 14.00 W, 51\n" for n in range(60))
@@ -117,7 +126,7 @@ def test_markdown_holds_no_private_names(gonogo: Run, tmp_path: Path) -> None:
     home = tmp_path / "people" / "quentin"
     home.mkdir(parents=True)
     private = f" in {home}/run of /home/olivia at 10.11.12.13, hf_abcdefghijklmnop12 @everybody"
-    log = tmp_path / "olivia.log"
+    log = home / "train.log"
     log.write_text(NO_RUNTIME.rstrip() + private + "\n" + WATCHDOG.rstrip() + private + "\n")
     variables: dict[str, str | None] = {"HOME": str(home), "USER": "quentin"}
     completed = gonogo("diagnose", str(log), "--format", "markdown", env=variables)
@@ -161,6 +170,16 @@ def test_facts_decide_which_rules_may_speak(gonogo: Run, spark: Run, written: Ca
         assert completed.returncode == bool(confidences)
     assert found["diagnoses"][0]["if_device"] == "unified"
     assert "if this is a machine with unified memory" in gonogo("diagnose", "-", input=NO_ROOM).stdout
+
+
+def test_a_log_that_names_another_machine_than_the_given(gonogo: Run, written: Callable[[Any], str]) -> None:
+    facts = written(next(story.document for story in STORIES if story.name == "spark-idle-2026"))
+    completed = gonogo("diagnose", "-", "--facts", facts, "--format", "json", input="NVIDIA H200\n")
+    found = document(completed)
+    assert (completed.returncode, found["device"], len(found["problems"])) == (0, "unified", 1)
+    for word in ("discrete", "unified"):
+        assert word in found["problems"][0]
+        assert word in completed.stderr
 
 
 def test_facts_of_a_raw_record_and_from_standard_input(gonogo: Run, tmp_path: Path) -> None:

@@ -277,6 +277,7 @@ LARGE = 300_000_000
         f"head -c {LARGE} /dev/zero | tr '\\0' '\\n'",
         "head -c 1000000 /dev/zero | tr '\\0' '\\n'",  # small enough to be read line by line
         f"head -c {LARGE} /dev/zero | tr '\\0' x | gzip -1",
+        f"yes ' MHz, 99 % Mem: ' | head -c {LARGE} | zstd -q -19",  # a few kilobytes of it
     ],
 )
 def test_memory_stays_bounded(gonogo: Run, source: str) -> None:

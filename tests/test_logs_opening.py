@@ -27,6 +27,8 @@ PROGRAMS = [["gzip", "-c"], ["xz", "-1", "-c"], ["bzip2", "-1", "-c"], ["zstd", 
 def packed(program: list[str], text: bytes = TEXT) -> bytes:
     if shutil.which(program[0]) is None:
         pytest.skip(f"no {program[0]} here")
+    if program[0] == "zstd" and sys.version_info < (3, 14):
+        pytest.importorskip("zstandard")
     return subprocess.run(program, input=text, stdout=subprocess.PIPE, check=True).stdout
 
 
@@ -82,8 +84,7 @@ def test_cut_off(program: list[str]) -> None:
     found, ended = taken(content[: len(content) // 2])
     assert TEXT.startswith(found)
     assert len(found) > len(TEXT) * 0.4
-    if program[0] != "zstd":  # the package zstandard takes an end in the middle of a frame for the end
-        assert ended.startswith("broken compression: ")
+    assert ended.startswith("broken compression: ")
     for short in (7, 10, 17):
         assert taken(content[:short])[0] == b""
 
@@ -259,20 +260,22 @@ def test_the_logs_below_a_folder(tmp_path: Path) -> None:
     (tmp_path / "b" / "broken.log").symlink_to("nowhere")
     (tmp_path / "b" / "folder.log").mkdir()
     os.mkfifo(tmp_path / "b" / "pipe.log")  # to open it would wait for ever
-    found = [str(path.relative_to(tmp_path)) for path in opening.files_of(tmp_path)]
+    found = [str(path.relative_to(tmp_path)) for path in opening.files_of(tmp_path, [])]
     assert sorted(found) == sorted(wanted)
-    assert found == [str(path.relative_to(tmp_path)) for path in opening.files_of(tmp_path)]
-    assert opening.files_of(tmp_path / "b" / "core") == [tmp_path / "b" / "core"]  # named by the user
+    assert found == [str(path.relative_to(tmp_path)) for path in opening.files_of(tmp_path, [])]
+    assert opening.files_of(tmp_path / "b" / "core", []) == [tmp_path / "b" / "core"]  # named by the user
 
 
 def test_a_folder_without_logs(tmp_path: Path) -> None:
     (tmp_path / "picture.png").touch()
     with pytest.raises(opening.Unreadable, match=r"no log file in this folder .*\.log"):
-        opening.files_of(tmp_path)
+        opening.files_of(tmp_path, [])
 
 
 def test_not_more_files_than_can_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(opening, "MOST_FILES", 10)
     for number in range(30):
         (tmp_path / f"{number:02}.log").touch()
-    assert [path.stem for path in opening.files_of(tmp_path)] == [f"{number:02}" for number in range(10)]
+    problems: list[str] = []
+    assert [path.stem for path in opening.files_of(tmp_path, problems)] == [f"{number:02}" for number in range(10)]
+    assert problems == [f"{tmp_path} holds more than 10 logs: only the first of them are read"]

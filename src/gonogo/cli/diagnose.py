@@ -40,6 +40,9 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(f"unknown format {options.format!r}: one of {', '.join(formats.names())}")
     if bool(options.paths) == options.last_boot:
         raise UsageError("name a log, - for standard input, or --last-boot")
+    if "" in options.paths:
+        raise UsageError("an empty name is no log: is the variable set?")
+    _refuse_own_input(options)
     if options.here and options.facts is not None:
         raise UsageError("--here takes this machine, --facts a record: give one of them")
     from gonogo.cli import _output
@@ -56,10 +59,29 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError("nothing could be read")
     if not reader.native and reader.bytes_read > LARGE_BYTES:
         _streams.write_error("gonogo diagnose: slow without the package ahocorasick-rs: pip install ahocorasick-rs")
+    told = reader.told_device()
+    if device is not None and told.memory and told.memory != device.memory:
+        problems.append(
+            f"the log is of a machine with {told.memory} memory, the given one has {device.memory}: that counts"
+        )
+        _streams.write_error(f"gonogo diagnose: {problems[-1]}")
     outcome = reader.outcome(device)
     read = formats.Read(outcome, tuple(files), reader.bytes_read, reader.lines_read, tuple(problems), interrupted)
     _output.write(render(read, _style(options)), options.output)
     return INTERRUPTED if interrupted else int(bool(outcome.diagnoses))
+
+
+def _refuse_own_input(options: argparse.Namespace) -> None:
+    """Raises UsageError where the result would overwrite a log that is to be read."""
+    if options.output in (None, "", "-"):
+        return
+    for path in options.paths:
+        try:
+            same = Path(path).samefile(options.output)
+        except (OSError, ValueError):
+            continue
+        if same:
+            raise UsageError(f"--output {options.output} is one of the logs")
 
 
 def _device(options: argparse.Namespace) -> Device | None:
@@ -77,7 +99,7 @@ def _read(options: argparse.Namespace, reader: diagnosis.Reader) -> tuple[list[s
     problems: list[str] = []
     current = ""
     try:
-        for name, open_ in _inputs(options):
+        for name, open_ in _inputs(options, problems):
             current, before = name, reader.bytes_read
             try:
                 _read_one(name, open_, reader)
@@ -110,7 +132,7 @@ def _refused(error: Exception) -> IO[bytes]:
     raise error
 
 
-def _inputs(options: argparse.Namespace) -> Iterator[tuple[str, Callable[[], IO[bytes]]]]:
+def _inputs(options: argparse.Namespace, problems: list[str]) -> Iterator[tuple[str, Callable[[], IO[bytes]]]]:
     """Each input with how to open it, folders opened up."""
     if options.last_boot:
         from gonogo.cli import _last_boot
@@ -124,7 +146,7 @@ def _inputs(options: argparse.Namespace) -> Iterator[tuple[str, Callable[[], IO[
             yield STDIN, _streams.standard_input
             continue
         try:
-            found = opening.files_of(Path(path))
+            found = opening.files_of(Path(path), problems)
         except (OSError, opening.Unreadable) as error:
             yield path, partial(_refused, error)
             continue

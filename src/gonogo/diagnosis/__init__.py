@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from itertools import islice
 from pathlib import Path
 
@@ -23,6 +24,7 @@ SMALL_BYTES = 1 << 20
 MOST_LINES = 50_000
 
 
+@cache
 def all_signatures() -> list[Signature]:
     """Every signature of the catalogue, in the order of the gotchas."""
     return signatures_of(catalogue.signatures())
@@ -89,9 +91,13 @@ class Reader:
         if ours:
             self._matcher.take(line._replace(literals=ours))
 
+    def told_device(self) -> device.Device:
+        """The device that the logs themselves name."""
+        return device.told_by(self._matcher)
+
     def outcome(self, given: device.Device | None = None) -> Outcome:
         """The diagnoses, most likely first, and the notes. ``given``: the device, where it is known otherwise."""
-        seen = given or device.told_by(self._matcher)
+        seen = given or self.told_device()
         return weighing.weigh(self._signatures, self._matcher, seen, judging.of_readings(self._lines, seen))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import NamedTuple
 
 from gonogo.logs.scanning import Line
@@ -11,6 +12,21 @@ from gonogo.logs.signatures import Bound, Condition, Signature
 
 #: Matches kept of one pattern: the first ones name the cause, the last ones what it came to.
 KEPT_FIRST, KEPT_LAST = 50, 20
+
+
+#: A line is shown up to here, with the match in it.
+SHOWN_CHARACTERS = 400
+#: What stands behind these was said by somebody, not by the program: a user's prompt, a test's name, a list of changes.
+_QUOTING = re.compile(
+    r"Received request |\b[Pp]rompt: ['\"]|\"role\": ?\"user\"|\bcaught expected "
+    r"|^.{0,400}::test_.{0,400}\bPASSED\b|^\s*[-*] (?:Fix|Fixed|Fixes|Add|Added|Handle) "
+)
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    # The cache of the module re is smaller than the catalogue.
+    return re.compile(pattern)
 
 
 class Match(NamedTuple):
@@ -38,7 +54,6 @@ class Matcher:
         self.literals: list[str] = []
         self._patterns: list[str] = []
         self._of_literal: list[list[int]] = []
-        self._compiled: dict[int, re.Pattern[str]] = {}
         self._index: dict[str, int] = {}
         self._places: dict[str, int] = {}
         self._found: dict[int, list[Match]] = {}
@@ -73,15 +88,12 @@ class Matcher:
                     self._try(index, line)
 
     def _try(self, index: int, line: Line) -> None:
-        compiled = self._compiled.get(index)
-        if compiled is None:
-            compiled = self._compiled[index] = re.compile(self._patterns[index])
-        found = compiled.search(line.text)
-        if found is None:
+        found = _compiled(self._patterns[index]).search(line.text)
+        if found is None or _quoted(line.text, found.start()):
             return
         groups = {name: value for name, value in found.groupdict().items() if value is not None}
         kept = self._found.setdefault(index, [])
-        kept.append(Match(line.file, line.number, self._base + line.number, line.text, groups))
+        kept.append(Match(line.file, line.number, self._base + line.number, _around(line.text, found.start()), groups))
         if len(kept) > KEPT_FIRST + KEPT_LAST:
             self._dropped.setdefault(index, []).append(kept.pop(KEPT_FIRST).order)
 
@@ -129,6 +141,19 @@ def _stands(condition: Condition, distance: int) -> bool:
     if (condition.place == "before" and distance > 0) or (condition.place == "after" and distance < 0):
         return False
     return not condition.within or abs(distance) <= condition.within
+
+
+def _quoted(text: str, start: int) -> bool:
+    said = _QUOTING.search(text)
+    return said is not None and (said.start() <= start or "PASSED" in said.group())
+
+
+def _around(text: str, start: int) -> str:
+    """A long line as what stands around the match."""
+    if len(text) <= SHOWN_CHARACTERS:
+        return text
+    first = max(0, min(start - SHOWN_CHARACTERS // 4, len(text) - SHOWN_CHARACTERS))
+    return ("..." if first else "") + text[first : first + SHOWN_CHARACTERS]
 
 
 def _within(bound: Bound, groups: dict[str, str]) -> bool:

@@ -14,6 +14,8 @@ from typing import IO, Any
 from gonogo.logs.scanning import BLOCK_BYTES
 
 _GZIP, _XZ, _BZIP2, _ZSTD = b"\x1f\x8b", b"\xfd7zXZ\x00", b"BZh", b"\x28\xb5\x2f\xfd"
+#: So much of zstd is unpacked at once: into 16 MiB at most.
+_PACKED_BYTES = 512
 _UTF_16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 #: Files that are handed in by mistake, by their first bytes.
 _BINARY = {
@@ -28,20 +30,28 @@ _BINARY = {
 #: Names of files in a run folder that are worth reading, and how many of them at most.
 LOG_ENDINGS = (".log", ".out", ".err", ".txt", ".stdout", ".stderr", ".csv", ".json", ".jsonl", ".yaml", ".yml", ".sh")
 PACKED_ENDINGS = (".gz", ".xz", ".zst", ".bz2")
-MOST_FILES = 2000
+MOST_FILES = 20_000
 
 
 class Unreadable(Exception):
     """The input cannot be read; the message is one line."""
 
 
-def files_of(path: Path) -> list[Path]:
-    """The files to read of ``path``: itself, or the logs below a folder, in order of name. Raises Unreadable."""
+def files_of(path: Path, problems: list[str]) -> list[Path]:
+    """The files to read of ``path``: itself, or the logs below a folder, in order of name. Raises Unreadable.
+
+    ``problems`` gets a line for each folder that is closed to us, and where there are too many files to read all.
+    """
     if not path.is_dir():
         return [path]
     found: list[Path] = []
+    before = len(problems)
     os.scandir(path).close()  # PermissionError where it is closed to us
-    for folder, folders, names in os.walk(path, onerror=None, followlinks=False):
+
+    def closed(error: OSError) -> None:
+        problems.append(f"cannot read {error.filename}: {error.strerror}")
+
+    for folder, folders, names in os.walk(path, onerror=closed, followlinks=False):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             bare = name.lower()
@@ -50,7 +60,10 @@ def files_of(path: Path) -> list[Path]:
             if (bare.endswith(LOG_ENDINGS) or ".log." in bare) and (Path(folder) / name).is_file():  # a pipe waits
                 found.append(Path(folder) / name)
         if len(found) > MOST_FILES:
+            problems.append(f"{path} holds more than {MOST_FILES} logs: only the first of them are read")
             break
+    if not found and len(problems) > before:
+        raise Unreadable("no log file in what may be read of this folder")
     if not found:
         raise Unreadable(f"no log file in this folder ({', '.join(LOG_ENDINGS)})")
     return found[:MOST_FILES]
@@ -188,4 +201,29 @@ def _zstandard(whole: Any) -> Any:
         import zstandard  # type: ignore[import-not-found,unused-ignore]
     except ImportError:
         raise Unreadable("zstd needs Python 3.14 or the package zstandard: unpack it first (zstd -d)") from None
-    return zstandard.ZstdDecompressor().stream_reader(whole, read_across_frames=True)
+    return _Zstandard(whole, zstandard.ZstdDecompressor())
+
+
+class _Zstandard:
+    """Frame after frame. The library's own reader says nothing of an input that ends within a frame."""
+
+    def __init__(self, whole: Any, library: Any) -> None:
+        self._whole, self._library = whole, library
+        self._frame: Any = None
+        self._rest = self._data = b""
+
+    def read1(self, size: int) -> bytes:
+        """What the next bytes unpack to; nothing at the end. Raises EOFError within a frame."""
+        while not self._data:
+            packed = self._rest or self._whole.read1(_PACKED_BYTES)
+            self._rest = b""
+            if not packed:
+                if self._frame is not None:
+                    raise EOFError("the file ends before its frame does")
+                return b""
+            self._frame = self._frame or self._library.decompressobj()
+            self._data = self._frame.decompress(packed)
+            if self._frame.eof:
+                self._rest, self._frame = self._frame.unused_data, None
+        data, self._data = self._data[:size], self._data[size:]
+        return data

@@ -42,7 +42,12 @@ def _diagnosis(item: Diagnosis, redactor: Redactor, style: Style) -> list[str]:
         lines += [f"If this is a machine with {item.if_device} memory: the log does not name its device.", ""]
     if item.text:
         lines += [_plain(redactor.text(item.text)), ""]
-    lines += ["```text", *(_block(redactor.text(row.text), row.line) for row in item.evidence), "```", ""]
+    lines += [
+        "```text",
+        *(_block(redactor.text(row.text), f"{redactor.text(row.file)}:{row.line}") for row in item.evidence),
+        "```",
+        "",
+    ]
     for number, step in enumerate(item.fix, 1):
         undo = f", undo: {step.undo}" if step.undo else ""
         lines.append(
@@ -52,8 +57,8 @@ def _diagnosis(item: Diagnosis, redactor: Redactor, style: Style) -> list[str]:
     return [*lines, f"To confirm: {_plain(item.confirm)}", ""] if item.confirm else lines
 
 
-def _block(text: str, line: int) -> str:
-    return f"{line}: {printable(text)[:MOST_CHARACTERS]}".replace("```", "'''")
+def _block(text: str, place: str) -> str:
+    return f"{printable(place)}: {printable(text)[:MOST_CHARACTERS]}".replace("```", "'''")
 
 
 def _code(text: str) -> str:
