@@ -83,7 +83,7 @@ def is_plain(path: Path) -> bool:
         head = stream.read(8192)
     _refuse(head)
     packed = head.startswith((_GZIP, _XZ, _BZIP2, _ZSTD))
-    return path.is_file() and not packed and head[:2] not in _UTF_16
+    return path.is_file() and not packed and not _wide(head)
 
 
 def blocks(stream: IO[bytes]) -> Iterator[bytes]:
@@ -101,7 +101,7 @@ def blocks(stream: IO[bytes]) -> Iterator[bytes]:
     _refuse(head)
     unpacked = _unpacked(head, read)
     if unpacked is None:
-        wide = _UTF_16.get(head[:2])
+        wide = _wide(head)
         plain = _stream(head, read)
         yield from _narrowed(plain, wide) if wide else plain
         return
@@ -135,6 +135,16 @@ def _stream(head: bytes, read: Callable[[int], bytes]) -> Iterator[bytes]:
         head = read(BLOCK_BYTES)
 
 
+def _wide(head: bytes) -> str | None:
+    """UTF-16, by its mark, or by letters of ASCII with a zero beside each at its start."""
+    first, second = head[:64:2], head[1:64:2]
+    if head[:2] in _UTF_16 or len(head) < 16:
+        return _UTF_16.get(head[:2])
+    if not any(second) and min(first) >= 9 and max(first) < 127:
+        return "utf-16-le"
+    return "utf-16-be" if not any(first) and min(second) >= 9 and max(second) < 127 else None
+
+
 def _narrowed(stream: Iterable[bytes], encoding: str) -> Iterator[bytes]:
     """UTF-16, as PowerShell's redirection writes it, as UTF-8."""
     decoder = codecs.getincrementaldecoder(encoding)("replace")
@@ -149,7 +159,7 @@ def _refuse(head: bytes) -> None:
             raise Unreadable(says)
     start = head[:8192]
     # A log that was cut by a power failure has runs of NUL bytes; a program's data has them everywhere.
-    if len(start) >= 512 and start.count(0) > len(start) // 3 and b"\n" not in start and head[:2] not in _UTF_16:
+    if len(start) >= 512 and start.count(0) > len(start) // 3 and b"\n" not in start and not _wide(head):
         raise Unreadable("a binary file, no log")
 
 
